@@ -1,0 +1,6 @@
+# Libraries from the distribution's packages; tools/bootstrap.sh installs them.
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(Threads REQUIRED)

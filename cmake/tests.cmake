@@ -1,0 +1,30 @@
+# Tests: src/**/*_test.cpp beside what they test, x.test texts, and tests/*.cpp across layers.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+file(GLOB_RECURSE core_tests CONFIGURE_DEPENDS
+  src/base/*_test.cpp src/ir/*_test.cpp src/checkpoint/*_test.cpp src/models/*_test.cpp
+  src/passes/*_test.cpp src/quantize/*_test.cpp src/backends/*_test.cpp tests/core/*.cpp)
+add_executable(core_tests ${core_tests})
+target_link_libraries(core_tests PRIVATE slipway_core GTest::gtest_main)
+if(TARGET slipway_onnx_proto)
+  target_link_libraries(core_tests PRIVATE slipway_onnx_proto)
+endif()
+target_compile_definitions(core_tests PRIVATE SLIPWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+gtest_discover_tests(core_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+
+if(NOT SLIPWAY_CORE_ONLY)
+  file(GLOB_RECURSE host_tests CONFIGURE_DEPENDS
+    src/runtime/*_test.cpp src/generation/*_test.cpp src/export/*_test.cpp src/cli/*_test.cpp tests/host/*.cpp)
+  if(host_tests)
+    add_executable(host_tests ${host_tests})
+    target_link_libraries(host_tests PRIVATE slipway GTest::gtest_main)
+    target_compile_definitions(host_tests PRIVATE SLIPWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+      SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>")
+    add_dependencies(host_tests slipway_cli)
+    gtest_discover_tests(host_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  endif()
+endif()
+
+add_test(NAME layers COMMAND python3 "${CMAKE_SOURCE_DIR}/tools/check_layers.py" "${CMAKE_SOURCE_DIR}")
+add_test(NAME file_sizes COMMAND python3 "${CMAKE_SOURCE_DIR}/tools/check_sizes.py" "${CMAKE_SOURCE_DIR}")

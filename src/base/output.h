@@ -1,0 +1,75 @@
+// Files and directories that appear whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/lazy.h"
+
+namespace slipway {
+
+/// A directory written aside and put in place in one step. Until commit() the final path is
+/// untouched: a failure or a kill at any moment leaves the old contents or none.
+///
+/// Files of an older directory at the final path that the new one does not write itself are kept
+/// (an export may sit beside a checkpoint or a README), except those named in `replaced`, which
+/// belonged to the older export.
+class StagedDirectory {
+ public:
+  /// Makes a hidden folder beside `final_path` (symbolic links in it are resolved first; parents
+  /// are created). Removes staging folders that killed processes left there. Throws
+  /// Error{kEnvironment} naming the path and the system's reason, or Error{kInvalid} when the final
+  /// path is a file.
+  explicit StagedDirectory(const std::filesystem::path& final_path);
+  /// Removes what was written unless commit() succeeded.
+  ~StagedDirectory();
+  StagedDirectory(const StagedDirectory&) = delete;
+  StagedDirectory& operator=(const StagedDirectory&) = delete;
+
+  /// The folder to write into.
+  const std::filesystem::path& path() const { return staging_; }
+
+  /// Puts the folder in place. `replaced` are names inside the old folder that must not survive.
+  void commit(std::span<const std::string> replaced = {});
+
+ private:
+  std::filesystem::path final_, staging_;
+  bool committed_ = false;
+};
+
+/// A file opened for writing at any offset. Every failed call throws Error{kEnvironment} with the
+/// path and the system's reason (disk full, read-only, size limit).
+class OutputFile {
+ public:
+  /// Creates or truncates `path`.
+  explicit OutputFile(const std::filesystem::path& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Safe to call from several threads for ranges that do not overlap.
+  void write_at(int64_t offset, ByteSpan bytes);
+  /// Appends after the last append().
+  void append(ByteSpan bytes);
+  void append(std::string_view text);
+  int64_t appended() const { return appended_; }
+  /// Reserves space so that a full disk is known before the work, where the file system can.
+  void reserve(int64_t bytes);
+  /// Closes and reports errors that only closing shows. The destructor ignores them.
+  void close();
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
+  int64_t appended_ = 0;
+};
+
+/// Writes a whole file through a temporary name in the same directory and a rename.
+void write_file(const std::filesystem::path& path, std::string_view contents);
+
+/// A path for a person: UTF-8.
+std::string display(const std::filesystem::path& path);
+
+}  // namespace slipway
