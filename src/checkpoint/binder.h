@@ -31,7 +31,6 @@ struct BinderOptions {
 class WeightBinder {
  public:
   WeightBinder(std::shared_ptr<const WeightStore> store, BinderOptions options);
-  ~WeightBinder();
 
   /// Declares that a config ties `target` to `source` ("lm_head.weight" to
   /// "model.embed_tokens.weight"). Call before binding either. bind() then gives one object for
@@ -55,21 +54,34 @@ class WeightBinder {
   void finish() const;
 
  private:
+  struct Missing {
+    std::string name, why;
+    Shape shape;
+  };
+
+  /// The stored spelling of a name the model asks for; empty when there is none.
   std::string resolve(std::string_view name) const;
-  Lazy bind_stored(std::string_view stored, std::string_view name, const Shape& expected,
-                   std::string_view why);
-  Lazy bind_tied_target(const std::string& target, const std::string& source, const Shape& expected,
-                        std::string_view why);
-  std::string nearest(const std::string& name) const;
-  bool is_ignorable(std::string_view stored) const;
-  std::vector<std::string> surplus(bool below_base) const;
+  Lazy bind_own(std::string_view name, const Shape& expected, std::string_view why);
+  /// The stored name of a tie group whose source is `source`; `source` when none is stored.
+  std::string representative(const std::string& source) const;
+  /// The name whose contents `name` shares, when the config ties it and the store agrees.
+  std::string tied_name(std::string_view name);
+  std::string missing_text() const;
+  /// The tensors that nothing asked for, below the base model or elsewhere.
+  struct Surplus {
+    std::vector<std::string> base, other;
+    bool headless = true;  ///< the model asked for nothing outside the base model
+  };
+  Surplus surplus() const;
 
   std::shared_ptr<const WeightStore> store_;
   BinderOptions options_;
   std::map<std::string, std::string, std::less<>> ties_;  // target -> source
+  std::map<std::string, bool, std::less<>> tied_equal_;   // by target, once compared
   std::set<std::string, std::less<>> asked_;              // names as the model spells them
   std::set<std::string, std::less<>> used_;               // names as the store spells them
-  std::vector<std::string> missing_, mismatched_;
+  std::vector<Missing> missing_;
+  std::vector<std::string> mismatched_;
 };
 
 /// Whether two tensors have the same dtype, shape and bytes; reads both in pieces.
