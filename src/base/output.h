@@ -31,11 +31,16 @@ class StagedDirectory {
   /// The folder to write into.
   const std::filesystem::path& path() const { return staging_; }
 
-  /// Puts the folder in place. `replaced` are names inside the old folder that must not survive.
+  /// Puts the folder in place; every file in it must be closed. `replaced` are names inside the old
+  /// folder ("model.onnx", "sub/x") that must not survive. Kept files are hard links, or copies
+  /// where the file system has none. The swap is one step where it can exchange two names;
+  /// elsewhere the final path is absent for a moment and a kill then leaves the old folder under a
+  /// hidden name, which the next StagedDirectory for the same path puts back.
   void commit(std::span<const std::string> replaced = {});
 
  private:
   std::filesystem::path final_, staging_;
+  int lock_ = -1;  ///< held on the staging folder: tells others that it is alive
   bool committed_ = false;
 };
 
@@ -69,7 +74,7 @@ class OutputFile {
 /// Writes a whole file through a temporary name in the same directory and a rename.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
-/// A path for a person: UTF-8.
+/// A path for a person: UTF-8, with control characters and broken bytes as \\xNN.
 std::string display(const std::filesystem::path& path);
 
 }  // namespace slipway
