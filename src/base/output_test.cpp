@@ -140,10 +140,10 @@ TEST(StagedDirectory, ReadOnlyFolder) {
   ::chmod((t / "locked").c_str(), 0555);
   ::chmod(t.path().c_str(), 0755);
   const bool root = ::geteuid() == 0;  // root may write anywhere: be nobody for a moment
-  if (root) ASSERT_EQ(::seteuid(65534), 0);
+  ASSERT_EQ(root ? ::seteuid(65534) : 0, 0);
   const std::string text =
       error_of(kEnvironment, [&] { StagedDirectory staged(t / "locked/out"); });
-  if (root) ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_EQ(root ? ::seteuid(0) : 0, 0);
   expect_contains(text, display(t / "locked"));
   expect_contains(text, std::strerror(EACCES));
 }
