@@ -1,0 +1,31 @@
+# Runtime plug-ins: one library a runtime, opened on first use, nothing linked into the host
+# (docs/decisions; linked together the runtimes break each other).
+function(slipway_add_runtime name)
+  add_library(slipway_runtime_${name} MODULE ${ARGN})
+  set_target_properties(slipway_runtime_${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib"
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_include_directories(slipway_runtime_${name} PRIVATE include src)
+  target_link_libraries(slipway_runtime_${name} PRIVATE
+    fmt::fmt nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
+  # Only `slipway_runtime_api` leaves the library, not even templates of the standard library.
+  set(map "${CMAKE_SOURCE_DIR}/cmake/runtime_plugin.map")
+  target_link_options(slipway_runtime_${name} PRIVATE "-Wl,--version-script=${map}")
+  set_target_properties(slipway_runtime_${name} PROPERTIES LINK_DEPENDS "${map}")
+endfunction()
+
+if("onnx" IN_LIST SLIPWAY_BACKENDS)
+  if(NOT EXISTS "${SLIPWAY_DEPS}/onnxruntime/include/onnxruntime_cxx_api.h")
+    message(FATAL_ERROR "${SLIPWAY_DEPS}/onnxruntime is missing: run `make deps` first")
+  endif()
+  file(GLOB onnx_runner CONFIGURE_DEPENDS src/backends/onnx/runner/*.cpp)
+  list(FILTER onnx_runner EXCLUDE REGEX "_test\\.cpp$")
+  slipway_add_runtime(onnx ${onnx_runner} src/base/error.cpp src/base/mapped_file.cpp)
+  target_include_directories(slipway_runtime_onnx SYSTEM PRIVATE "${SLIPWAY_DEPS}/onnxruntime/include")
+  target_compile_definitions(slipway_runtime_onnx PRIVATE
+    SLIPWAY_ONNXRUNTIME_DEFAULT="${SLIPWAY_DEPS}/onnxruntime/lib")
+endif()
+
+# Where the host looks last for plug-ins: this build tree.
+set_source_files_properties(src/runtime/plugin.cpp PROPERTIES
+  COMPILE_DEFINITIONS SLIPWAY_PLUGIN_DEFAULT="${CMAKE_BINARY_DIR}/lib")
