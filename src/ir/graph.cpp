@@ -83,7 +83,10 @@ std::vector<Arg> bind(const Op& op, const std::vector<OpArg>& given) {
 }  // namespace
 
 Graph& Value::graph() const { return *node_->graph; }
-const ValueType& Value::type() const { return node_->types[static_cast<size_t>(index_)]; }
+const ValueType& Value::type() const {
+  SLIPWAY_ASSERT(static_cast<size_t>(index_) < node_->types.size());  // a pattern has no types
+  return node_->types[static_cast<size_t>(index_)];
+}
 Sym Value::dim(int64_t i) const { return shape()[static_cast<size_t>(normalize_axis(i, rank()))]; }
 bool operator<(Value a, Value b) {
   if (a.node_ != b.node_) return a.node_->id < b.node_->id;
@@ -110,7 +113,7 @@ Value Graph::add_input(const std::string& name, ValueType type) {
       throw Error(kInvalid, fmt::format("[ir] there are two inputs named '{}'", name));
   Node* node = add_node(NodeKind::kInput);
   node->name = name;
-  node->types = {std::move(type)};
+  if (typing_ == Typing::kInferred) node->types = {std::move(type)};
   inputs_.push_back(node);
   return node->out();
 }
@@ -142,15 +145,21 @@ Value Graph::constant(Tensor tensor) {
 
 std::vector<Value> Graph::emit_all(const Op& op, const std::vector<OpArg>& args) {
   std::vector<Arg> bound = bind(op, args);
-  std::vector<ValueType> types = op.row.infer(Args(op, bound));
-  SLIPWAY_ASSERT(op.schema.variadic_output ||
-                 types.size() == static_cast<size_t>(op.schema.num_outputs));
+  std::vector<ValueType> types;
+  if (typing_ == Typing::kInferred) {
+    types = op.row.infer(Args(op, bound));
+    SLIPWAY_ASSERT(op.schema.variadic_output ||
+                   types.size() == static_cast<size_t>(op.schema.num_outputs));
+  }
+  const size_t num_outputs = typing_ == Typing::kInferred
+                                 ? types.size()
+                                 : static_cast<size_t>(std::max(op.schema.num_outputs, 1));
   Node* node = add_node(NodeKind::kOp);
   node->op = &op;
   node->args = std::move(bound);
   node->types = std::move(types);
   std::vector<Value> outs;
-  for (size_t i = 0; i < node->types.size(); ++i) outs.push_back(node->out(static_cast<int>(i)));
+  for (size_t i = 0; i < num_outputs; ++i) outs.push_back(node->out(static_cast<int>(i)));
   return outs;
 }
 

@@ -37,13 +37,19 @@ struct Output {
   Value value;
 };
 
+/// Whether emit() computes types. An untyped graph is a pattern (src/passes/pattern.h): its nodes
+/// have no types, reading one is Error{kInternal}.
+enum class Typing : uint8_t { kInferred, kUntyped };
+
 class Graph {
  public:
-  Graph() = default;
+  explicit Graph(Typing typing = Typing::kInferred) : typing_(typing) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// A user input. Names are unique among inputs.
+  Typing typing() const { return typing_; }
+
+  /// A user input. Names are unique among inputs. An untyped graph ignores the type.
   Value add_input(const std::string& name, ValueType type);
   /// A weight under its checkpoint name. The same Lazy object always gives the same Value, so a
   /// tied weight is one value under the first name it was asked for.
@@ -58,6 +64,10 @@ class Graph {
   Value emit(std::string_view op, std::initializer_list<OpArg> args);
   Value emit(const Op& op, const std::vector<OpArg>& args);
   std::vector<Value> emit_all(const Op& op, const std::vector<OpArg>& args);
+  /// Adds a node whose output types the caller knows: for target ops that take shapes as tensors,
+  /// so that types cannot be inferred from the arguments.
+  std::vector<Value> emit_as(const Op& op, const std::vector<OpArg>& args,
+                             std::vector<ValueType> types);
 
   void add_output(std::string name, Value value);
 
@@ -86,6 +96,7 @@ class Graph {
  private:
   Node* add_node(NodeKind kind);
 
+  Typing typing_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<Output> outputs_;

@@ -24,7 +24,8 @@ enum Trait : uint32_t {
 /// One operator. `schema` is verbatim from PyTorch for `aten::` rows.
 struct OpRow {
   std::string_view schema;
-  /// Types of the outputs. Throws Error{kInvalid} for arguments that do not fit.
+  /// Types of the outputs. Throws Error{kInvalid} for arguments that do not fit. Null for target
+  /// ops whose types depend on the contents of a tensor (Graph::emit_as gives them).
   std::vector<ValueType> (*infer)(const Args&);
   /// The values, for tests and constant folding; null when there is none.
   std::vector<Array> (*eval)(const EvalArgs&) = nullptr;

@@ -1,0 +1,94 @@
+// Lowering: from ATen and composite ops to a graph of ONNX ops.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/program.h"
+
+namespace slipway::onnx {
+
+/// What the ONNX graph may use.
+struct LowerOptions {
+  int64_t opset_version = 20;  ///< 18 to 24
+};
+
+struct LowerState;
+
+/// One source node being lowered: its operands already in the target graph, and the notation for
+/// emitting target ops.
+class Lower {
+ public:
+  Lower(LowerState& state, Node& source) : state_(state), source_(source) {}
+
+  const Node& source() const { return source_; }
+  Args args() const { return source_.arguments(); }
+  bool has(size_t i) const { return args().has(i); }
+  int64_t opset() const;
+
+  /// The lowered operand of tensor argument i; undefined for None.
+  Value in(size_t i);
+  /// The lowered operand converted to a dtype.
+  Value in(size_t i, DType dtype) { return cast(in(i), dtype); }
+  std::vector<Value> ins(size_t i);
+  /// Argument i as a tensor of the dtype: a tensor operand converted, or a number as a scalar.
+  Value operand(size_t i, DType dtype);
+  /// The type that the source node's output has.
+  const ValueType& out(size_t i = 0) const { return source_.types[i]; }
+
+  /// Emits a target op whose types follow from its arguments.
+  Value operator()(std::string_view op, std::initializer_list<OpArg> args);
+  /// Emits a target op with a stated type.
+  Value typed(std::string_view op, std::initializer_list<OpArg> args, ValueType type);
+
+  Value cast(Value x, DType dtype);
+  /// x under another shape, with a constant target where 0 and -1 can say it.
+  Value reshape(Value x, const SymShape& shape);
+  Value permute(Value x, const std::vector<int64_t>& axes);
+
+  /// Constants; equal ones are one initializer.
+  Value scalar(double value, DType dtype);
+  Value ints(const std::vector<int64_t>& values);
+  /// A size as an int64 [1], from the inputs that have it.
+  Value size(Sym s);
+  /// Sizes as one int64 vector.
+  Value sizes(const SymShape& shape);
+
+  /// A weight matrix transposed for the right side of a MatMul: stored so where only products use
+  /// it, a Transpose node where something else reads the matrix too.
+  Value transposed_weight(size_t i);
+
+ private:
+  LowerState& state_;
+  Node& source_;
+};
+
+/// One row: how an op becomes ONNX ops.
+struct LoweringRow {
+  std::string_view op;
+  Value (*lower)(Lower& l);
+};
+
+std::span<const LoweringRow> pointwise_rows();
+std::span<const LoweringRow> shape_rows();
+std::span<const LoweringRow> reduction_rows();
+std::span<const LoweringRow> nn_rows();
+
+/// The row of an op, or null. An op with a body and no row is expanded first.
+const LoweringRow* find_lowering(std::string_view op);
+/// Every row, for coverage.
+std::vector<const LoweringRow*> all_lowerings();
+
+/// The program as a graph of ONNX ops. Error{kUnsupported} lists every op that has neither a row
+/// nor a body, with counts. Inputs that nothing reads are dropped; `dropped` receives their names.
+std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions& options,
+                             std::vector<std::string>* dropped = nullptr);
+
+/// The rows of the `onnx::` namespace; registered by lower().
+std::span<const OpRow> onnx_ops();
+
+}  // namespace slipway::onnx

@@ -1,0 +1,135 @@
+// Lowering a whole program: checks, sizes from inputs, the walk over the nodes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "backends/onnx/lower_state.h"
+
+namespace slipway::onnx {
+namespace {
+
+/// Expands ops that have a body and no lowering row, until there are none.
+void expand_bodies(Graph& graph) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Node* node : graph.order()) {
+      if (node->kind != NodeKind::kOp || find_lowering(node->op->name()) != nullptr ||
+          node->op->row.body == nullptr)
+        continue;
+      const ScopeGuard scope(graph, node->scope);
+      const std::vector<Value> values = node->op->row.body(node->arguments());
+      for (size_t i = 0; i < values.size(); ++i)
+        graph.replace_all_uses(node->out(static_cast<int>(i)), values[i]);
+      changed = true;
+    }
+  }
+}
+
+void refuse_unknown(const Graph& graph) {
+  std::map<std::string, int64_t> missing;
+  for (const Node* node : graph.order())
+    if (node->kind == NodeKind::kOp && find_lowering(node->op->name()) == nullptr)
+      ++missing[node->op->name()];
+  if (missing.empty()) return;
+  std::vector<std::string> list;
+  for (const auto& [op, count] : missing) list.push_back(fmt::format("{} x{}", op, count));
+  throw Error(kUnsupported, fmt::format("[onnx] {} ops have no lowering: {}; add rows to "
+                                        "src/backends/onnx/lower_*.cpp",
+                                        missing.size(), fmt::join(list, ", ")));
+}
+
+/// Weights read by anything but the right side of a linear product.
+std::set<const Node*> read_untransposed(const Graph& graph) {
+  std::set<const Node*> result;
+  for (const Node* node : graph.order()) {
+    const bool product = node->kind == NodeKind::kOp && node->op->name() == "aten::linear";
+    const std::vector<Value> reads = operands(*node);
+    for (size_t i = 0; i < reads.size(); ++i)
+      if (reads[i].node()->kind == NodeKind::kWeight && !(product && i == 1))
+        result.insert(reads[i].node());
+  }
+  for (const Output& output : graph.outputs()) result.insert(output.value.node());
+  return result;
+}
+
+/// Notes where every size of the inputs can be read, inputs that nodes read first.
+void find_places(const Graph& source, LowerState& state) {
+  const std::vector<Node*> order = source.order();
+  for (const bool read : {true, false})
+    for (Node* input : source.inputs()) {
+      if (read != (std::find(order.begin(), order.end(), input) != order.end())) continue;
+      const SymShape& shape = input->types[0].shape;
+      for (size_t axis = 0; axis < shape.size(); ++axis)
+        if (!shape[axis].is_const())
+          state.places.try_emplace(shape[axis].str(), state.lowered.at(input->out()),
+                                   static_cast<int64_t>(axis));
+    }
+}
+
+}  // namespace
+
+const LoweringRow* find_lowering(std::string_view op) {
+  static const auto table = [] {
+    std::map<std::string_view, const LoweringRow*> rows;
+    for (const LoweringRow* row : all_lowerings()) rows[row->op] = row;
+    return rows;
+  }();
+  const auto at = table.find(op);
+  return at == table.end() ? nullptr : at->second;
+}
+
+std::vector<const LoweringRow*> all_lowerings() {
+  std::vector<const LoweringRow*> rows;
+  for (const auto family : {pointwise_rows(), shape_rows(), reduction_rows(), nn_rows()})
+    for (const LoweringRow& row : family) rows.push_back(&row);
+  return rows;
+}
+
+std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions& options,
+                             std::vector<std::string>* dropped) {
+  register_ops(onnx_ops());
+  Graph& source = *program.graph;
+  expand_bodies(source);
+  refuse_unknown(source);
+  auto target = std::make_unique<Graph>();
+  LowerState state{*target, options, {}, {}, {}, {}, read_untransposed(source), {}};
+  for (Node* input : source.inputs())
+    state.lowered[input->out()] = target->add_input(input->name, input->types[0]);
+  find_places(source, state);
+  for (Node* node : source.order()) {
+    const ScopeGuard scope(*target, node->scope);
+    switch (node->kind) {
+      case NodeKind::kInput:
+        break;
+      case NodeKind::kWeight:
+        state.lowered[node->out()] = target->add_weight(node->name, node->data);
+        break;
+      case NodeKind::kConstant:
+        state.lowered[node->out()] = state.constant(materialize(*node->data));
+        break;
+      case NodeKind::kOp: {
+        Lower l(state, *node);
+        const Value value = find_lowering(node->op->name())->lower(l);
+        if (value.type() != node->types[0])
+          throw Error(kInternal, fmt::format("[onnx] {} lowered to {}, need {}", node->op->name(),
+                                             to_string(value.type()), to_string(node->types[0])));
+        state.lowered[node->out()] = value;
+        break;
+      }
+    }
+  }
+  for (const Output& output : source.outputs())
+    target->add_output(output.name, state.lowered.at(output.value));
+  const std::vector<Node*> live = target->order();
+  const std::vector<Node*> inputs = target->inputs();
+  for (Node* input : inputs) {
+    if (std::find(live.begin(), live.end(), input) != live.end()) continue;
+    if (dropped != nullptr) dropped->push_back(input->name);
+    target->erase_input(input);
+  }
+  target->drop_dead();
+  return target;
+}
+
+}  // namespace slipway::onnx
