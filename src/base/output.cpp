@@ -92,6 +92,10 @@ void OutputFile::close() {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view contents) {
+  write_file(path, [&](OutputFile& file) { file.append(contents); });
+}
+
+void write_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& fill) {
   const std::filesystem::path target = resolve_output(path);
   std::error_code error;
   if (std::filesystem::is_directory(target, error))
@@ -100,7 +104,7 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
   const std::filesystem::path staging = staging_path(target);
   try {
     OutputFile file(staging);
-    file.append(contents);
+    fill(file);
     file.close();
     if (::rename(staging.c_str(), target.c_str()) != 0) fail_output("write", target, errno);
   } catch (...) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,8 @@ class OutputFile {
 
 /// Writes a whole file through a temporary name in the same directory and a rename.
 void write_file(const std::filesystem::path& path, std::string_view contents);
+/// The same for contents that `fill` writes piece by piece.
+void write_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& fill);
 
 /// A path for a person: UTF-8, with control characters and broken bytes as \\xNN.
 std::string display(const std::filesystem::path& path);
