@@ -40,6 +40,7 @@ if("onnx" IN_LIST SLIPWAY_BACKENDS)
 endif()
 
 add_library(slipway_core STATIC ${core_sources})
+target_compile_definitions(slipway_core PUBLIC SLIPWAY_VERSION="${PROJECT_VERSION}")
 target_include_directories(slipway_core PUBLIC include src "${generated}")
 target_link_libraries(slipway_core PUBLIC fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads)
 if(TARGET slipway_onnx_proto)

@@ -83,8 +83,8 @@ ExportedProgram build_program(const Checkpoint& checkpoint, const ResolvedTask& 
   program.architecture = task.head->architecture;
   program.output_class = task.head->output_class;
   program.dtype = options.dtype;
-  ModelBuilder builder(program, checkpoint.config, binder, options);
-  task.head->build(builder);
+  ModelBuilder m(program, checkpoint.config, binder, options);
+  task.head->build(m);
   binder.finish();
   program.graph->drop_dead();
   return program;

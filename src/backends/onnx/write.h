@@ -1,0 +1,46 @@
+// Writes a graph of ONNX ops as model.onnx and model.onnx.data.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "ir/program.h"
+
+namespace slipway::onnx {
+
+struct WriteOptions {
+  int64_t opset_version = 20;
+  std::string graph_name = "main_graph";
+  /// Free-form model metadata; ranges and dimensions are added by the writer.
+  std::map<std::string, std::string> metadata;
+  /// Initializers of at least this many bytes go to the data file.
+  int64_t external_threshold = 1024;
+};
+
+/// What was or would be written, in bytes.
+struct WriteSummary {
+  int64_t model_bytes = 0, data_bytes = 0;
+  int64_t nodes = 0, initializers = 0;
+};
+
+/// The name an input or output has in the file: `input.X` / `output.X` where X is both.
+std::string input_name(const Graph& graph, const std::string& leaf);
+std::string output_name(const Graph& graph, const std::string& leaf);
+
+/// Writes `folder/component.onnx` and, when anything is external, `folder/component.onnx.data`.
+/// Weights are streamed in pieces by all cores; nothing is gathered. The same program gives the
+/// same bytes. `ranges` become the metadata `slipway.ranges`, bounds of symbols `slipway.dims`
+/// (FORMAT.md).
+WriteSummary write(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
+                   const std::filesystem::path& folder, const std::string& component,
+                   const WriteOptions& options);
+
+/// The sizes that write() would give, without writing.
+WriteSummary measure(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
+                     const std::string& component, const WriteOptions& options);
+
+/// The lowest IR version that an opset may be declared with (onnx's version table).
+int64_t ir_version_of(int64_t opset_version);
+
+}  // namespace slipway::onnx
