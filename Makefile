@@ -5,6 +5,7 @@ RELEASE := build/release
 TARGETS := slipway_cli slipway_runtime_onnx
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 .PHONY: help bootstrap bootstrap-test deps models build demo test test-release test-asan test-fuzz interop \
         bench lint clean
 
