@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "backends/onnx/runner/library.h"
 #include "backends/onnx/runner/options.h"
 #include "backends/onnx/runner/values.h"
 #include "slipway/error.h"
@@ -38,9 +37,8 @@ void rethrow(const Ort::Exception& error, std::string_view where, Stage stage) {
 }
 
 Model::Model(const std::filesystem::path& path, std::string_view options)
-    : name_(path.filename().string()) {
-  const Library& ort = library();
-  Ort::SessionOptions session_options = onnx_runner::session_options(options, ort);
+    : library_(library()), name_(path.filename().string()) {
+  Ort::SessionOptions session_options = onnx_runner::session_options(options, library_);
   linked_ = check_external_files(path);
   std::vector<std::string> names;
   std::vector<char*> buffers;
@@ -55,7 +53,7 @@ Model::Model(const std::filesystem::path& path, std::string_view options)
   try {
     if (!names.empty())
       session_options.AddExternalInitializersFromFilesInMemory(names, buffers, lengths);
-    session_ = Ort::Session(ort.env, path.c_str(), session_options);
+    session_ = Ort::Session(library_.env, path.c_str(), session_options);
   } catch (const Ort::Exception& e) {
     rethrow(e, path.string(), Stage::kLoading);
   }

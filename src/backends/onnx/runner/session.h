@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/onnx/runner/external_files.h"
+#include "backends/onnx/runner/library.h"
 #include "backends/onnx/runner/ort.h"
 #include "runtime/abi.h"
 
@@ -33,6 +34,7 @@ class Model : public std::enable_shared_from_this<Model> {
   abi::IoDescription describe_io(std::string name, const Ort::TypeInfo& type);
   const char* keep(std::string text);
 
+  const Library& library_;                 ///< first: the members below need its functions
   std::string name_;                       ///< the file name, for messages
   std::vector<LinkedFile> linked_;         ///< mapped as long as the session reads them
   mutable Ort::Session session_{nullptr};  // Run() is not const in the C++ API but is thread-safe
