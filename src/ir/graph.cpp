@@ -23,8 +23,13 @@ Arg fit(const Op& op, const SchemaArg& want, Arg arg) {
   switch (want.type) {
     case ArgType::kTensor:
       return std::holds_alternative<Value>(arg) ? arg : fail();
-    case ArgType::kTensorList:
-      return std::holds_alternative<std::vector<Value>>(arg) ? arg : fail();
+    case ArgType::kTensorList: {
+      const auto* list = std::get_if<std::vector<Value>>(&arg);
+      if (list == nullptr) return fail();
+      for (const Value v : *list)
+        if (!v.defined() && !want.optional_items) return fail();
+      return arg;
+    }
     case ArgType::kInt:
       return std::holds_alternative<Sym>(arg) ? arg : fail();
     case ArgType::kIntList:
@@ -37,7 +42,10 @@ Arg fit(const Op& op, const SchemaArg& want, Arg arg) {
     case ArgType::kFloatList:
       if (const auto* s = std::get_if<std::vector<Sym>>(&arg)) {
         std::vector<double> numbers;
-        for (Sym v : *s) numbers.push_back(static_cast<double>(v.value()));
+        for (Sym v : *s) {
+          if (!v.is_const()) return fail();
+          numbers.push_back(static_cast<double>(v.value()));
+        }
         return numbers;
       }
       return std::holds_alternative<std::vector<double>>(arg) ? arg : fail();
@@ -143,6 +151,13 @@ Value Graph::constant(Tensor tensor) {
   return node->out();
 }
 
+Value Graph::constant(ValueType type, std::string digest) {
+  Node* node = add_node(NodeKind::kConstant);
+  node->name = std::move(digest);
+  node->types = {std::move(type)};
+  return node->out();
+}
+
 std::vector<Value> Graph::emit_all(const Op& op, const std::vector<OpArg>& args) {
   std::vector<Arg> bound = bind(op, args);
   std::vector<ValueType> types;
@@ -150,6 +165,11 @@ std::vector<Value> Graph::emit_all(const Op& op, const std::vector<OpArg>& args)
     types = op.row.infer(Args(op, bound));
     SLIPWAY_ASSERT(op.schema.variadic_output ||
                    types.size() == static_cast<size_t>(op.schema.num_outputs));
+    for (const ValueType& type : types)
+      for (const Sym size : type.shape)
+        if (size.bounds().hi < 0)
+          throw Error(kInvalid, fmt::format("[ir] {} gives {}, which has a negative size",
+                                            op.name(), to_string(type)));
   }
   const size_t num_outputs = typing_ == Typing::kInferred
                                  ? types.size()

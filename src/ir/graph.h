@@ -58,6 +58,8 @@ class Graph {
   Value add_weight(const std::string& name, ValueType type);
   /// A constant held in the graph.
   Value constant(Tensor tensor);
+  /// A constant of a parsed text that gave no more than its digest: a type without data.
+  Value constant(ValueType type, std::string digest);
 
   /// Adds a node and infers its types. Arguments by position, then by name; trailing defaults are
   /// filled in. Throws Error{kInvalid} when they do not fit the schema or each other.

@@ -88,7 +88,10 @@ class Parser {
     const size_t bracket = type.find('[');
     const bool list = bracket != std::string::npos;
     if (list) type.erase(bracket);
-    if (type.ends_with('?')) type.pop_back();  // "Tensor?[]"
+    if (type.ends_with('?')) {  // "Tensor?[]"
+      arg.optional_items = true;
+      type.pop_back();
+    }
     arg.type = named_type(type, list);
     arg.name = std::string(word());
     if (take("=")) {

@@ -26,8 +26,9 @@ enum class ArgType : uint8_t {
 struct SchemaArg {
   std::string name;
   ArgType type;
-  bool optional = false;      ///< "Tensor?", "int?": None is allowed
-  bool keyword_only = false;  ///< after `*`
+  bool optional = false;        ///< "Tensor?", "int?": None is allowed
+  bool optional_items = false;  ///< "Tensor?[]": a list's items may be None
+  bool keyword_only = false;    ///< after `*`
   bool has_default = false;
   Arg default_value;
 };

@@ -17,6 +17,7 @@ namespace {
 using detail::SymNode;
 using Bounds = Sym::Bounds;
 constexpr int64_t kInf = Sym::kUnbounded;
+constexpr size_t kMaxText = 4096;
 
 int64_t saturate(__int128 v) {
   if (v >= kInf) return kInf;
@@ -53,6 +54,9 @@ Bounds division_bounds(Sym a, Sym b) {
 }  // namespace
 
 Sym detail::SymNode::intern(SymNode node) {
+  // Hostile graphs can double an expression with every op.
+  if (node.text.size() > kMaxText)
+    throw Error(kInvalid, "[sym] a size expression is too long: " + node.text.substr(0, 80));
   static std::mutex mutex;
   static auto& table = *new std::unordered_map<std::string, std::unique_ptr<SymNode>>();
   std::string key = node.text;

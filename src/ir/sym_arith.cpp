@@ -11,6 +11,8 @@ namespace {
 
 using detail::SymNode;
 
+constexpr size_t kMaxTerms = 1024;
+
 int64_t checked(__int128 v) {
   if (v > std::numeric_limits<int64_t>::max() || v < std::numeric_limits<int64_t>::min())
     throw Error(kInvalid, "[sym] a size expression overflows 64 bits");
@@ -53,7 +55,7 @@ Sym make_product(int64_t coefficient, std::vector<Sym> factors) {
   if (coefficient == 1 && factors.size() == 1) return factors[0];
   std::string text = factors_text(factors);
   if (coefficient != 1) {
-    text = fmt::format("{}*{}", coefficient, text);
+    text = coefficient == -1 ? "-" + text : fmt::format("{}*{}", coefficient, text);
     factors.insert(factors.begin(), Sym(coefficient));
   }
   return SymNode::intern(
@@ -100,6 +102,7 @@ std::string operand(Sym s) { return s.is_const() || s.is_symbol() ? s.str() : "(
 std::optional<Sym> exact_quotient(Sym s, Sym d) {
   const Term divisor = split(d);
   if (is_sum(d) || divisor.coefficient == 0) return std::nullopt;
+  if (divisor.coefficient == -1) return exact_quotient(Sym(-1) * s, Sym(-1) * d);
   std::vector<Sym> parts;
   for (Sym part : terms(s)) {
     Term t = split(part);
@@ -174,6 +177,8 @@ Sym operator+(Sym a, Sym b) {
 Sym operator-(Sym a, Sym b) { return a + Sym(-1) * b; }
 
 Sym operator*(Sym a, Sym b) {
+  if (terms(a).size() * terms(b).size() > kMaxTerms)
+    throw Error(kInvalid, "[sym] a size expression has too many terms");
   std::vector<Sym> parts;
   for (Sym x : terms(a))
     for (Sym y : terms(b)) {

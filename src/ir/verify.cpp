@@ -40,11 +40,12 @@ class Verifier {
     }
     for (const Output& output : graph_.outputs()) {
       if (!output.value.defined()) fail(fmt::format("output '{}' is undefined", output.name));
-      check_owner(output.value, fmt::format("output '{}'", output.name));
+      check_index(output.value, fmt::format("output '{}'", output.name));
       if (!output_names_.insert(output.name).second)
         fail(fmt::format("there are two outputs named '{}'", output.name));
     }
     for (const Node* node : graph_.order()) {
+      if (node->graph != &graph_) fail(label(*node) + " belongs to another graph");
       if (node->kind == NodeKind::kOp) check_op(*node);
       else if (node->kind == NodeKind::kInput) check_input(*node);
       else check_leaf(*node);
@@ -59,8 +60,7 @@ class Verifier {
       fail(fmt::format("there are two inputs or weights named '{}'", node.name));
   }
 
-  void check_owner(Value value, const std::string& user) const {
-    if (&value.graph() != &graph_) fail(user + " uses a value of another graph");
+  void check_index(Value value, const std::string& user) const {
     const auto count = static_cast<int>(value.node()->types.size());
     if (value.index() < 0 || value.index() >= count)
       fail(fmt::format("{} uses output {} of {}, which has {}", user, value.index(),
@@ -105,7 +105,7 @@ class Verifier {
                        node.op->schema.args.size()));
     for (const Value value : operands(node)) {
       if (!value.defined()) fail(label(node) + " uses an undefined value");
-      check_owner(value, label(node));
+      check_index(value, label(node));
       if (placed_.count(value.node()) == 0) fail(label(node) + " depends on itself");
     }
     check_types(node);

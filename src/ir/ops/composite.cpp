@@ -21,7 +21,7 @@ std::vector<ValueType> rotary(const Args& a) {
   const SymShape& cos = a.type(1).shape;
   if (x.size() != 4 || cos.size() != 3 || a.type(2).shape.size() != 3)
     a.fail("needs x [batch, heads, sequence, head_dim], cos and sin [batch, sequence, rotary/2]");
-  if (!cos[2].is_const() || !x[3].is_const() || 2 * cos[2].value() > x[3].value())
+  if (!cos[2].is_const() || !x[3].is_const() || cos[2].value() > x[3].value() / 2)
     a.fail("the rotary size must be fixed and at most head_dim");
   return {a.type(0)};
 }
@@ -65,7 +65,7 @@ std::vector<ValueType> attention(const Args& a) {
   require_equal(a, k[3], q[3], "the key's head_dim");
   require_equal(a, v[1], k[1], "the value's heads");
   require_equal(a, v[2], k[2], "the value's length");
-  if (!q[1].is_const() || !k[1].is_const() || q[1].value() % k[1].value() != 0)
+  if (!q[1].is_const() || !k[1].is_const() || k[1].value() < 1 || q[1].value() % k[1].value() != 0)
     a.fail(
         fmt::format("{} query heads do not divide by {} key-value heads", q[1].str(), k[1].str()));
   if (a.has(3)) {

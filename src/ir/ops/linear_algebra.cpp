@@ -26,7 +26,10 @@ std::vector<ValueType> linear(const Args& a) {
   ValueType out = a.type(0);
   require_equal(a, out.shape.back(), weight[1], "the input's last size");
   out.shape.back() = weight[0];
-  if (a.has(2)) require_equal(a, a.type(2).shape.back(), weight[0], "the bias's size");
+  if (a.has(2)) {
+    if (a.type(2).shape.size() != 1) a.fail("the bias must have one dimension");
+    require_equal(a, a.type(2).shape[0], weight[0], "the bias's size");
+  }
   return {out};
 }
 

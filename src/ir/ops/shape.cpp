@@ -111,7 +111,11 @@ std::vector<ValueType> slice(const Args& a) {
 
 std::vector<ValueType> select(const Args& a) {
   ValueType out = a.type(0);
-  out.shape.erase(out.shape.begin() + a.axis(1, rank_of(a)));
+  const int64_t axis = a.axis(1, rank_of(a));
+  const Sym size = out.shape[static_cast<size_t>(axis)], index = a.sym(2);
+  if (known_le(size, index) || known_le(index + size, -1))
+    a.fail(fmt::format("index {} is outside a size of {}", index.str(), size.str()));
+  out.shape.erase(out.shape.begin() + axis);
   return {out};
 }
 
