@@ -32,7 +32,7 @@ void ORT_API_CALL forward_message(void*, OrtLoggingLevel severity, const char*, 
   const int32_t level = severity == ORT_LOGGING_LEVEL_WARNING ? abi::kLogWarning
                         : severity >= ORT_LOGGING_LEVEL_ERROR ? abi::kLogInfo
                                                               : abi::kLogDebug;
-  log(level, message);
+  log(level, (std::string("[ONNX Runtime] ") + message).c_str());
 }
 
 /// The folder of this plug-in.
