@@ -8,17 +8,14 @@
 #include <chrono>
 
 #include "base/log.h"
-#if __has_include("ir/verify.h")
 #include "ir/verify.h"
-#define SLIPWAY_HAS_VERIFY
-#endif
 
 namespace slipway {
 namespace {
 
 /// A graph that a pass broke is our fault, whatever kind of error the verifier gives.
 void verify_after(const Pass& pass, const Graph& graph) {
-#if defined(NDEBUG) || !defined(SLIPWAY_HAS_VERIFY)
+#ifdef NDEBUG
   (void)pass;
   (void)graph;
 #else

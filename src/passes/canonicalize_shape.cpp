@@ -1,0 +1,130 @@
+// Identities of views, permutations, slices and joins.
+#include <numeric>
+
+#include "ir/build.h"
+#include "passes/canonicalize.h"
+
+namespace slipway {
+namespace {
+
+std::optional<Value> give_x(Match& m) { return m["x"]; }
+
+std::optional<Value> give_x_of_equal_shape(Match& m) {
+  if (m["x"].shape() != m.root().shape()) return std::nullopt;
+  return m["x"];
+}
+
+/// "dims" or "dim0" and "dim1" of the permutation that the pattern calls `which`, as axes: output
+/// axis i is input axis result[i].
+std::vector<int64_t> permutation(const Match& m, const std::string& which) {
+  std::vector<int64_t> axes(static_cast<size_t>(m["x"].rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (m.choice(which) == 0) {
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] = m.sizes(which)[i].value();
+  } else {
+    std::swap(axes[static_cast<size_t>(m.size(which + "0").value())],
+              axes[static_cast<size_t>(m.size(which + "1").value())]);
+  }
+  return axes;
+}
+
+Value permuted(Pattern& p, Value x, const std::string& which) {
+  if (p.choose(which, 2) == 0) return p.op("aten::permute", {x, p.sizes(which)});
+  return p.op("aten::transpose.int", {x, p.size(which + "0"), p.size(which + "1")});
+}
+
+/// The shortest spelling: x itself, one swap, or a permutation.
+Value emit_permutation(Value x, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> moved;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != static_cast<int64_t>(i)) moved.push_back(static_cast<int64_t>(i));
+  if (moved.empty()) return x;
+  if (moved.size() == 2) return transpose(x, moved[0], moved[1]);
+  return permute(x, axes);
+}
+
+constexpr Rule kRules[] = {
+    // reshape says view where nothing has strides
+    {"reshape_is_view",
+     [](Pattern& p) {
+       return p.op("aten::reshape", {p.any("x"), p.sizes("shape")});
+     },
+     [](Match& m) -> std::optional<Value> { return view(m["x"], m.root().shape()); }},
+    // t(x) -> transpose(x, 0, 1); of a vector or scalar: x
+    {"t_is_transpose", [](Pattern& p) { return p.op("aten::t", {p.any("x")}); },
+     [](Match& m) -> std::optional<Value> {
+       return m["x"].rank() < 2 ? m["x"] : transpose(m["x"], 0, 1);
+     }},
+    // a permutation of a permutation -> one
+    {"permute_twice",
+     [](Pattern& p) { return permuted(p, permuted(p, p.any("x"), "inner"), "outer"); },
+     [](Match& m) -> std::optional<Value> {
+       const std::vector<int64_t> inner = permutation(m, "inner");
+       std::vector<int64_t> both = permutation(m, "outer");
+       for (int64_t& axis : both) axis = inner[static_cast<size_t>(axis)];
+       return emit_permutation(m["x"], both);
+     },
+     4},
+    // a permutation that moves nothing -> x; that swaps two axes -> transpose
+    {"permute_short", [](Pattern& p) { return permuted(p, p.any("x"), "axes"); },
+     [](Match& m) -> std::optional<Value> {
+       const std::vector<int64_t> axes = permutation(m, "axes");
+       int64_t moved = 0;
+       for (size_t i = 0; i < axes.size(); ++i) moved += axes[i] != static_cast<int64_t>(i);
+       const bool is_transpose = m.choice("axes") == 1;
+       if (moved > 2 || (is_transpose && moved == 2)) return std::nullopt;
+       return emit_permutation(m["x"], axes);
+     },
+     2},
+    // a view of a view -> one
+    {"view_twice",
+     [](Pattern& p) {
+       const Value inner = p.op("aten::view", {p.any("x"), p.sizes("inner")});
+       return p.op("aten::view", {inner, p.sizes("outer")});
+     },
+     [](Match& m) -> std::optional<Value> { return view(m["x"], m.root().shape()); }},
+    // a view, expansion to the shape that is there -> x
+    {"view_same",
+     [](Pattern& p) {
+       return p.op("aten::view", {p.any("x"), p.sizes("shape")});
+     },
+     give_x_of_equal_shape},
+    {"expand_same",
+     [](Pattern& p) {
+       return p.op("aten::expand", {p.any("x"), p.sizes("shape")});
+     },
+     give_x_of_equal_shape},
+    // a slice of everything -> x; with step 1, as many elements are all of them
+    {"slice_whole",
+     [](Pattern& p) {
+       const OpArg start = p.choose("start", 2) == 0 ? none() : OpArg(p.size("from"));
+       const OpArg end = p.choose("end", 2) == 0 ? none() : OpArg(p.size("to"));
+       return p.op("aten::slice.Tensor", {p.any("x"), p.size("axis"), start, end, 1});
+     },
+     give_x_of_equal_shape, 4},
+    // cat of one -> that one
+    {"cat_one",
+     [](Pattern& p) {
+       return p.op("aten::cat", {std::vector<Value>{p.any("x")}, p.size("axis")});
+     },
+     give_x},
+    // squeeze undoes unsqueeze of the same axis, and the other way round
+    {"squeeze_unsqueeze",
+     [](Pattern& p) {
+       const Value inner = p.op("aten::unsqueeze", {p.any("x"), p.size("axis")});
+       return p.op("aten::squeeze.dim", {inner, p.size("axis")});
+     },
+     give_x},
+    {"unsqueeze_squeeze",
+     [](Pattern& p) {
+       const Value inner = p.op("aten::squeeze.dim", {p.any("x"), p.size("axis")});
+       return p.op("aten::unsqueeze", {inner, p.size("axis")});
+     },
+     give_x_of_equal_shape},
+};
+
+}  // namespace
+
+std::span<const Rule> shape_identities() { return kRules; }
+
+}  // namespace slipway
