@@ -125,7 +125,7 @@ TEST(GraphText, ErrorsSayWhere) {
       {"graph(%x f32[2]) {}", "line 1 column 10: need ':'"},
       {"graph(%x: f33[2]) {}", "'f33' is no dtype"},
       {"graph(%x: f32[-2]) {}", "a size of -2"},
-      {"graph(%x: f32[2],\n %x: f32[2]) {}", "line 2 column 1"},
+      {"graph(%x: f32[2],\n %x: f32[2]) {}", "line 2 column 2"},
       {"graph(%x: f32[2]) { return y=%z }", "%z is not defined"},
       {"graph(%x: f32[2]) {\n  %0: f32[3] = aten::neg(%x) }", "%0 is f32[2], the text says f32[3]"},
       {"graph(%x: f32[2]) { %0 = aten::nope(%x) }", "there is no op 'aten::nope'"},
