@@ -1,0 +1,53 @@
+// Export configurations, one per format, with the reference's field names.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slipway/dim.h"
+
+namespace slipway {
+
+/// What every format's configuration has.
+struct ExportConfig {
+  virtual ~ExportConfig() = default;
+
+  /// "onnx", ...: tells the formats apart in export.json and AutoExportConfig.
+  virtual std::string export_format() const = 0;
+  /// The fields as one JSON object with sorted keys, as export.json records them.
+  virtual std::string to_json_string() const = 0;
+
+  /// Every size of every input symbolic. Ignored where dynamic_shapes is set.
+  bool dynamic = false;
+  /// Recorded only: native models are not traced, so there is nothing to be strict about.
+  bool strict = false;
+  std::optional<DynamicShapes> dynamic_shapes;
+  /// Bounds of dynamic_shapes that go beyond what the model can take are narrowed and checked at
+  /// run time; otherwise they are an export error.
+  bool prefer_deferred_runtime_asserts_over_guards = false;
+};
+
+/// ONNX. Throws nothing by itself; OnnxExporter checks the ranges.
+struct OnnxConfig : ExportConfig {
+  std::string export_format() const override { return "onnx"; }
+  std::string to_json_string() const override;
+
+  /// 18 to 24; 20 when not set.
+  std::optional<int64_t> opset_version;
+  /// Constant folding, identities and merging of repeated subgraphs.
+  bool optimize = true;
+};
+
+/// Makes the configuration class that `export_format` names.
+struct AutoExportConfig {
+  /// From a JSON object such as {"export_format": "onnx", "dynamic": true}. Throws Error{kUsage}
+  /// for an unknown field or a value of the wrong type, Error{kUnsupported} for an unknown format.
+  static std::unique_ptr<ExportConfig> from_dict(const std::string& json);
+};
+
+/// The formats of this build: "onnx".
+std::vector<std::string> export_formats();
+
+}  // namespace slipway

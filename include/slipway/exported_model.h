@@ -1,0 +1,135 @@
+// Exported models: their graphs, what was recorded about them, saving, loading and running.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "slipway/metadata.h"
+#include "slipway/model.h"
+
+namespace slipway {
+
+/// An input or output of a program: leaf name, dtype, and sizes as text ("batch_size", "64").
+struct LeafSpec {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<std::string> dims;
+};
+
+/// A back end's program: a graph of the format's own ops whose weights stay in the checkpoint until
+/// they are written, or a file of a loaded export. Cheap to copy, immutable.
+class Program {
+ public:
+  struct Impl;
+  explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+  std::vector<LeafSpec> inputs() const;
+  std::vector<LeafSpec> outputs() const;
+  /// How often each op occurs, by its full name ("onnx::MatMul"), sorted by name.
+  std::vector<std::pair<std::string, int64_t>> op_counts() const;
+  /// The graph as text (docs/architecture.md); of a loaded file a listing of its nodes.
+  std::string to_text() const;
+
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// One exported graph, and what the exporter recorded about it.
+struct ExportedComponent {
+  Program program;
+  ExportMetadata metadata;
+};
+
+/// Named tensors in the graph's order.
+using Outputs = std::vector<std::pair<std::string, Tensor>>;
+
+/// How to load the runtime. Fields left out mean the runtime's default.
+struct RunnerOptions {
+  std::string device = "cpu";          ///< "cpu", "cuda", "cuda:1"
+  std::vector<std::string> providers;  ///< ONNX Runtime's own names; win over device
+  int intra_op_threads = 0;            ///< 0: every CPU the process may use
+  std::vector<std::pair<std::string, std::string>> session_options;  ///< passed as they are
+};
+
+/// A component loaded in its runtime. Thread-safe: several threads may run one runner.
+class Runner {
+ public:
+  struct Impl;
+  explicit Runner(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+  /// Runs on inputs by leaf name, in any order. Integers of any width are converted;
+  /// attention_mask, position_ids, token_type_ids and an empty cache are filled in where they are
+  /// left out; inputs the export was not made with are dropped with one warning. Returns `wanted`
+  /// outputs, or all. Throws Error{kInvalid} naming the input, the limit and the value before the
+  /// runtime sees anything wrong.
+  Outputs operator()(const Inputs& inputs, const std::vector<std::string>& wanted = {}) const;
+
+  std::vector<LeafSpec> inputs() const;
+  std::vector<LeafSpec> outputs() const;
+  /// "ONNX Runtime 1.32.0".
+  std::string runtime() const;
+
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// An export: its components in order, and the files that travel with it. Movable. Running it loads
+/// the runtime on the first call; an export that was not saved is written to a private temporary
+/// directory first. to() is not thread-safe; calls are.
+class ExportedModel {
+ public:
+  struct Impl;
+  explicit ExportedModel(std::unique_ptr<Impl> impl);
+  ExportedModel(ExportedModel&&) noexcept;
+  ExportedModel& operator=(ExportedModel&&) noexcept;
+  ~ExportedModel();
+
+  /// Loads what save_pretrained, here or in the reference, wrote. Every file named by export.json
+  /// is checked to be there; the runtime is opened at once. Throws Error{kInvalid} for a broken or
+  /// incomplete directory, Error{kEnvironment} for a missing runtime.
+  static ExportedModel from_pretrained(const std::filesystem::path& directory,
+                                       const std::string& subfolder = "",
+                                       const RunnerOptions& options = {});
+
+  /// Writes the components, export.json, config.json and the companion files. They appear together:
+  /// a failure leaves an older export at `directory` untouched.
+  void save_pretrained(const std::filesystem::path& directory) const;
+
+  const std::string& export_format() const;
+  const std::vector<std::pair<std::string, ExportedComponent>>& components() const;
+  /// The component of a name; Error{kUsage} lists the names.
+  const ExportedComponent& component(const std::string& name) const;
+  /// The one component's program; Error{kUsage} when there are several.
+  const Program& program() const;
+  /// config.json as text; empty when the export has none.
+  const std::string& config() const;
+  /// The directory it was loaded from; empty for a fresh export.
+  const std::filesystem::path& directory() const;
+
+  /// Loads every component on a device.
+  ExportedModel& to(const RunnerOptions& options);
+  ExportedModel& to(const std::string& device) {
+    return to(RunnerOptions{
+        .device = device, .providers = {}, .intra_op_threads = 0, .session_options = {}});
+  }
+  /// The runner of each component, in order.
+  const std::vector<std::pair<std::string, Runner>>& runners() const;
+  const Runner& runner(const std::string& name) const;
+
+  /// Runs the one component.
+  Outputs operator()(const Inputs& inputs) const;
+
+  Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace slipway

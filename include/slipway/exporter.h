@@ -1,0 +1,60 @@
+// Exporters: from a model and example inputs to an exported model.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "slipway/configs.h"
+#include "slipway/exported_model.h"
+
+namespace slipway {
+
+/// The interface of every format's exporter. The method is export_model: `export` is a C++ keyword.
+class HfExporter {
+ public:
+  virtual ~HfExporter() = default;
+
+  /// Exports one component, "model". The example inputs say which inputs the graph has (a causal LM
+  /// gets a cache when they hold past_key_values) and, for sizes that are not dynamic, the sizes.
+  /// Inputs that the model does not take are dropped with one notice. Reads no weights. Throws
+  /// Error{kInvalid} for inputs or bounds that do not fit the model, Error{kUnsupported} for what
+  /// the format lacks.
+  virtual ExportedModel export_model(const PreTrainedModel& model, const Inputs& inputs,
+                                     const ExportConfig& config) const = 0;
+};
+
+class OnnxExporter final : public HfExporter {
+ public:
+  ExportedModel export_model(const PreTrainedModel& model, const Inputs& inputs,
+                             const ExportConfig& config) const override;
+};
+
+struct AutoHfExporter {
+  /// The exporter that a configuration belongs to.
+  static std::unique_ptr<HfExporter> from_config(const ExportConfig& config);
+};
+
+/// What prepare_for_export took out and cleaned up.
+struct PreparedInputs {
+  Inputs inputs;  ///< what the graph takes, integers as int64, floats in the model's dtype
+  std::vector<std::string> dropped;  ///< labels and inputs the model does not take
+};
+
+/// Makes a model's keyword arguments ready for export: drops labels and what the model does not
+/// take, converts dtypes.
+PreparedInputs prepare_for_export(const PreTrainedModel& model, const Inputs& inputs);
+
+/// The tensors of a flat set of keyword arguments under the dotted names of the reference, in the
+/// order of the model's forward: nested names stay as they are.
+std::vector<std::pair<std::string, Tensor>> get_leaf_tensors(const Inputs& inputs);
+
+struct ValidationOptions {
+  double max_seconds = 60;  ///< after which no further size is tried
+};
+
+/// Loads a saved export in its runtime and runs every component at two sizes: names, dtypes, shapes
+/// and finiteness must be as the metadata says. Throws Error{kInternal} naming what differs.
+void validate_export(const ExportedModel& exported, const ValidationOptions& options = {});
+
+}  // namespace slipway
