@@ -1,23 +1,28 @@
-// FP8 checkpoints: weights with scales as plain tensors, and refusal of schemes not known here.
+// FP8 checkpoints: weights with scales beside them, read as plain f32 tensors.
 #pragma once
 
 #include <memory>
+#include <optional>
 
-#include "checkpoint/config.h"
 #include "checkpoint/weight_store.h"
 
 namespace slipway {
 
-/// Looks at quantization_config and at the stored names and dtypes, and gives a store of plain
-/// weights: the same one when nothing is quantized, or one that dequantizes FP8 weights to f32 with
-/// their `weight_scale_inv` or `weight_scale` (a block grid, one per row, or one in all). Throws
-/// Error{kUnsupported} naming a scheme not known here (gptq, awq, bitsandbytes, ...),
-/// Error{kInvalid} when a scale is missing or its shape does not fit.
-std::shared_ptr<const WeightStore> open_quantization(std::shared_ptr<const WeightStore> stored,
-                                                     const Config& config);
+/// Rows and columns of a weight that share one scale.
+struct ScaleBlock {
+  int64_t rows = 128;
+  int64_t columns = 128;
+};
 
-/// x, a matrix of F8 elements, times its scales in f32. Scale [i / block_rows, j / block_cols]
-/// belongs to element [i, j]; edge blocks may be partial.
-Lazy lazy_dequantize_fp8(Lazy x, Lazy scale, int64_t block_rows, int64_t block_cols);
+/// x, a matrix of F8 elements, times its scales, in f32. Scale [i / block.rows, j / block.columns]
+/// belongs to element [i, j]; the last block of a row or column may be partial.
+Lazy lazy_dequantize_fp8(Lazy x, Lazy scale, ScaleBlock block);
+
+/// A store whose F8 tensors are multiplied by their scales as they are read: `<name>_scale_inv` or
+/// `<name>_scale` holds one scale in all, one per row, or one per `block` where the scheme has
+/// blocks. Scales, also those of activations and caches, are left out of names(). Everything is
+/// checked here; throws Error{kInvalid} when a scale is missing or does not fit its weight.
+std::shared_ptr<const WeightStore> dequantize_fp8(std::shared_ptr<const WeightStore> stored,
+                                                  std::optional<ScaleBlock> block);
 
 }  // namespace slipway

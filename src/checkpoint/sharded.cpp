@@ -108,12 +108,13 @@ class ShardedStore final : public WeightStore {
 };
 
 [[noreturn]] void refuse_directory(const fs::path& directory) {
-  std::vector<std::string> safetensors, pickled;
+  std::vector<std::string> safetensors, pickled, gguf;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const std::string kind = it->path().extension().string();
     if (kind == ".safetensors") safetensors.push_back(name);
+    if (kind == ".gguf") gguf.push_back(name);
     if (kind == ".bin" || kind == ".pt" || kind == ".pth" || kind == ".ckpt" || kind == ".h5" ||
         kind == ".msgpack")
       pickled.push_back(name);
@@ -123,11 +124,17 @@ class ShardedStore final : public WeightStore {
                                       display(directory), error.message()));
   std::sort(safetensors.begin(), safetensors.end());
   std::sort(pickled.begin(), pickled.end());
+  std::sort(gguf.begin(), gguf.end());
   if (!safetensors.empty())
     throw Error(kInvalid,
                 fmt::format("[checkpoint] {} has {}, need {} or {}; rename a single file, merge an "
                             "adapter into its base model, or restore the index",
                             display(directory), list_names(safetensors), kSingle, kIndex));
+  if (!gguf.empty())
+    throw Error(kInvalid,
+                fmt::format("[checkpoint] {} has no {} but {}; give the path of the .gguf "
+                            "file itself",
+                            display(directory), kSingle, list_names(gguf)));
   if (!pickled.empty())
     throw Error(kUnsupported,
                 fmt::format("[checkpoint] {} has only {}, which run code when loaded or belong to "

@@ -160,6 +160,9 @@ TEST(Sharded, FoldersWithoutUsableWeightsSayWhatIsNeeded) {
   expect_parts(refused(t / "absent"), {"absent"});
   t.write("other/adapter_model.safetensors", "x");
   expect_parts(refused(t / "other"), {"adapter_model.safetensors", "need model.safetensors"});
+  t.write("quantized/b.gguf", "x");
+  t.write("quantized/a.gguf", "x");
+  expect_parts(refused(t / "quantized"), {"a.gguf, b.gguf", "the .gguf file itself"});
   t.write("pickled/pytorch_model.bin", "x");
   expect_parts(refused(t / "pickled", kUnsupported), {"pytorch_model.bin", "save_pretrained"});
 }
