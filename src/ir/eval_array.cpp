@@ -33,7 +33,8 @@ double nearest_f8(double v, float (*decode)(uint8_t), double beyond) {
 
 /// An integer reduced to the bits of its type, as hardware does.
 double wrapped(double v, DType dtype) {
-  if (!std::isfinite(v) || std::fabs(v) > kExactIntegers)
+  // 2^53 itself is refused: 2^53 + 1 reads as it.
+  if (!std::isfinite(v) || std::fabs(v) >= kExactIntegers)
     throw Error(kUnsupported, fmt::format("[eval] {} as {} is beyond the exact range of 2^53", v,
                                           short_name(dtype)));
   const auto bits = static_cast<uint64_t>(static_cast<int64_t>(v));

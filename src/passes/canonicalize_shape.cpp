@@ -65,14 +65,15 @@ constexpr Rule kRules[] = {
        return emit_permutation(m["x"], both);
      },
      4},
-    // a permutation that moves nothing -> x; that swaps two axes -> transpose
+    // a permutation that moves nothing -> x; that swaps two axes -> transpose, lower one first
     {"permute_short", [](Pattern& p) { return permuted(p, p.any("x"), "axes"); },
      [](Match& m) -> std::optional<Value> {
        const std::vector<int64_t> axes = permutation(m, "axes");
        int64_t moved = 0;
        for (size_t i = 0; i < axes.size(); ++i) moved += axes[i] != static_cast<int64_t>(i);
-       const bool is_transpose = m.choice("axes") == 1;
-       if (moved > 2 || (is_transpose && moved == 2)) return std::nullopt;
+       const bool is_short =
+           m.choice("axes") == 1 && moved == 2 && m.size("axes0").value() < m.size("axes1").value();
+       if (moved > 2 || is_short) return std::nullopt;
        return emit_permutation(m["x"], axes);
      },
      2},
