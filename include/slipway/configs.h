@@ -48,6 +48,6 @@ struct AutoExportConfig {
 };
 
 /// The formats of this build: "onnx".
-std::vector<std::string> export_formats();
+std::vector<std::string> available_formats();
 
 }  // namespace slipway

@@ -32,12 +32,19 @@ BertConfig read(const Config& config) {
           .hidden_act = config.get_string_or("hidden_act", "gelu")};
 }
 
+/// Without an input of types every token is of type 0.
+Value token_types(const Scope& s, const BertConfig& c, Value types) {
+  const std::string_view why = "type_vocab_size x hidden_size";
+  if (types.defined()) return embedding(s, types, c.type_vocab_size, c.hidden_size, why);
+  const auto in = s.enter();
+  return slice(s.weight("weight", {c.type_vocab_size, c.hidden_size}, why), 0, 0, 1);
+}
+
 Value embeddings(const Scope& s, const BertConfig& c, Value ids, Value types) {
   const auto in = s.enter();
   const Value words = embedding(s / "word_embeddings", ids, c.vocab_size, c.hidden_size,
                                 "vocab_size x hidden_size");
-  const Value kinds = embedding(s / "token_type_embeddings", types, c.type_vocab_size,
-                                c.hidden_size, "type_vocab_size x hidden_size");
+  const Value kinds = token_types(s / "token_type_embeddings", c, types);
   const Value table = (s / "position_embeddings")
                           .weight("weight", {c.max_position_embeddings, c.hidden_size},
                                   "max_position_embeddings x hidden_size");
@@ -80,7 +87,9 @@ Value encoder(ModelBuilder& m, const BertConfig& c) {
       m.dim("sequence_length", 1, c.max_position_embeddings, "max_position_embeddings");
   const Value ids = m.ids("input_ids", {batch, length}, c.vocab_size);
   const Value padding = m.input("attention_mask", DType::kI64, {batch, length});
-  const Value types = m.ids("token_type_ids", {batch, length}, c.type_vocab_size);
+  Value types;
+  if (m.wants("token_type_ids"))
+    types = m.ids("token_type_ids", {batch, length}, c.type_vocab_size);
   const Scope s = m.scope("bert");
   const auto in = s.enter();
   const Value mask = unsqueeze(unsqueeze(to(padding, DType::kBool), 1), 1);

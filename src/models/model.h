@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct BuildOptions {
   /// Replacements for the model's symbols ("batch_size", "sequence_length", ...): a fixed size or a
   /// renamed, bounded symbol.
   std::map<std::string, Sym> dims;
+  /// The optional inputs that the graph should have; nullopt means all of them.
+  std::optional<std::set<std::string>> inputs;
 };
 
 class ModelBuilder;
@@ -71,6 +74,10 @@ class ModelBuilder {
   Sym dim(const std::string& name, int64_t lo, int64_t hi = Sym::kUnbounded,
           std::string_view why = {}) const;
 
+  /// Whether an optional input is asked for.
+  bool wants(const std::string& name) const {
+    return !options_.inputs || options_.inputs->count(name) != 0;
+  }
   Value input(const std::string& name, DType dtype, SymShape shape);
   /// An int64 input of ids in [0, count).
   Value ids(const std::string& name, SymShape shape, int64_t count);

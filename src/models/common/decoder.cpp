@@ -53,8 +53,10 @@ Inputs declare_inputs(ModelBuilder& m, const DecoderConfig& c) {
   in.past = cached ? m.dim("past_sequence_length", 0) : Sym(0);
   in.ids = m.ids("input_ids", {in.batch, in.length}, c.vocab_size);
   in.mask = m.input("attention_mask", DType::kI64, {in.batch, in.past + in.length});
-  in.positions = cached ? m.input("position_ids", DType::kI64, {in.batch, in.length})
-                        : unsqueeze(arange(m.graph(), 0, in.length), 0);
+  // Without a cache positions count from 0, unless the caller asked for the input.
+  const bool given = cached || (m.options().inputs && m.wants("position_ids"));
+  in.positions = given ? m.input("position_ids", DType::kI64, {in.batch, in.length})
+                       : unsqueeze(arange(m.graph(), 0, in.length), 0);
   return in;
 }
 

@@ -1,0 +1,139 @@
+// Export configurations to and from JSON.
+#include "slipway/configs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/json.h"
+#include "export/manifest.h"
+
+namespace slipway {
+namespace {
+
+std::string text_of(const Dim& dim) {
+  if (dim.is_auto()) return "Dim.AUTO";
+  return fmt::format("Dim('{}', min={}, max={})", dim.name,
+                     dim.min ? std::to_string(*dim.min) : "None",
+                     dim.max ? std::to_string(*dim.max) : "None");
+}
+
+Json shapes_json(const std::optional<DynamicShapes>& shapes) {
+  if (!shapes) return nullptr;
+  Json json = Json::object();
+  for (const auto& [input, axes] : *shapes) {
+    Json entry = Json::object();
+    for (const auto& [axis, dim] : axes) entry[std::to_string(axis)] = text_of(dim);
+    json[input] = entry;
+  }
+  return json;
+}
+
+[[noreturn]] void fail(const std::string& message) { throw Error(kUsage, "[config] " + message); }
+
+std::optional<int64_t> bound(const Json& spec, const char* key, const std::string& where) {
+  if (!spec.contains(key) || spec[key].is_null()) return std::nullopt;
+  if (!spec[key].is_number_integer()) fail(fmt::format("{}: '{}' must be an integer", where, key));
+  return spec[key].get<int64_t>();
+}
+
+std::optional<Dim> dim_of(const Json& spec, const std::string& where) {
+  if (spec.is_null()) return std::nullopt;
+  if (spec.is_string()) {
+    const auto name = spec.get<std::string>();
+    return name == "auto" ? Dim::AUTO() : Dim(name);
+  }
+  if (!spec.is_object() || !spec.contains("name") || !spec["name"].is_string())
+    fail(fmt::format("{} must be a name, \"auto\", null or {{\"name\", \"min\", \"max\"}}, got {}",
+                     where, describe(spec)));
+  for (const auto& [key, value] : spec.items())
+    if (key != "name" && key != "min" && key != "max")
+      fail(fmt::format("{}: unknown field '{}'", where, key));
+  return Dim(spec["name"].get<std::string>(), bound(spec, "min", where), bound(spec, "max", where));
+}
+
+DynamicShapes shapes_of(const Json& json) {
+  if (!json.is_object()) fail("dynamic_shapes must be an object of inputs, got " + describe(json));
+  DynamicShapes shapes;
+  for (const auto& [input, axes] : json.items()) {
+    if (!axes.is_object())
+      fail(fmt::format("dynamic_shapes of '{}' must be an object of axes, got {}", input,
+                       describe(axes)));
+    auto& entry = shapes[input];
+    for (const auto& [axis, spec] : axes.items()) {
+      if (axis.empty() || axis.size() > 2 ||
+          axis.find_first_not_of("0123456789") != std::string::npos)
+        fail(fmt::format("dynamic_shapes of '{}': '{}' is not an axis", input, axis));
+      if (const auto dim = dim_of(spec, fmt::format("dynamic_shapes of '{}' axis {}", input, axis)))
+        entry[std::stoll(axis)] = *dim;
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
+DynamicShapes dynamic_shapes_from_json(const std::string& text) {
+  try {
+    return shapes_of(parse_json(text, "dynamic_shapes"));
+  } catch (const Error& error) {
+    if (error.kind() == kInvalid) throw Error(kUsage, error.what());
+    throw;
+  }
+}
+
+std::vector<std::string> available_formats() { return {"onnx"}; }
+
+std::string OnnxConfig::to_json_string() const {
+  Json json = Json::object();
+  json["dynamic"] = dynamic;
+  json["dynamic_shapes"] = shapes_json(dynamic_shapes);
+  json["export_format"] = export_format();
+  json["opset_version"] = opset_version ? Json(*opset_version) : Json(nullptr);
+  json["optimize"] = optimize;
+  json["ort_fusions"] = nullptr;
+  json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
+  json["strict"] = strict;
+  return json.dump();
+}
+
+std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& text) {
+  const Json json = parse_json(text, "the export configuration");
+  if (!json.is_object() || !json.contains("export_format") || !json["export_format"].is_string())
+    fail("the export configuration must be an object with a string 'export_format'");
+  const auto format = json["export_format"].get<std::string>();
+  if (format != "onnx")
+    throw Error(kUnsupported,
+                fmt::format("[config] export_format '{}' is not built in; available: {}", format,
+                            fmt::join(available_formats(), ", ")));
+  auto config = std::make_unique<OnnxConfig>();
+  const auto flag = [&](const std::string& key, const Json& value) {
+    if (!value.is_boolean())
+      fail(fmt::format("'{}' must be true or false, got {}", key, describe(value)));
+    return value.get<bool>();
+  };
+  for (const auto& [key, value] : json.items()) {
+    if (key == "export_format") continue;
+    if (key == "dynamic") config->dynamic = flag(key, value);
+    else if (key == "strict") config->strict = flag(key, value);
+    else if (key == "optimize") config->optimize = flag(key, value);
+    else if (key == "prefer_deferred_runtime_asserts_over_guards")
+      config->prefer_deferred_runtime_asserts_over_guards = flag(key, value);
+    else if (key == "dynamic_shapes") {
+      if (!value.is_null()) config->dynamic_shapes = shapes_of(value);
+    } else if (key == "opset_version") {
+      if (value.is_null()) continue;
+      if (!value.is_number_integer())
+        fail("'opset_version' must be an integer, got " + describe(value));
+      config->opset_version = value.get<int64_t>();
+    } else if (key == "ort_fusions" || key == "quantizer") {
+      if (!value.is_null())
+        throw Error(kUnsupported,
+                    fmt::format("[config] '{}' is not supported by this version", key));
+    } else {
+      fail(fmt::format("unknown field '{}'", key));
+    }
+  }
+  return config;
+}
+
+}  // namespace slipway

@@ -1,0 +1,207 @@
+// Loading and running exports.
+#include "slipway/exported_model.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mapped_file.h"
+#include "base/output.h"
+#include "export/impl.h"
+#include "export/manifest.h"
+
+namespace slipway {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What config.json says about ids, for graphs that do not say it themselves.
+RunnerLimits limits_of(const std::string& config) {
+  RunnerLimits limits;
+  if (config.empty()) return limits;
+  const Config parsed = Config::from_json(parse_json(config, "config.json"), "config.json");
+  if (parsed.has("vocab_size"))
+    limits.values["input_ids"] = {0, parsed.get_int("vocab_size", 1) - 1};
+  if (parsed.has("type_vocab_size"))
+    limits.values["token_type_ids"] = {0, parsed.get_int("type_vocab_size", 1) - 1};
+  return limits;
+}
+
+SessionOptions session_options(const RunnerOptions& options) {
+  SessionOptions session;
+  session.device = options.device;
+  session.providers = options.providers;
+  session.intra_op_threads = options.intra_op_threads;
+  for (const auto& [key, value] : options.session_options) session.config[key] = value;
+  return session;
+}
+
+/// The runtime that the tests run with; another minor version gets a warning.
+void warn_of_drift(const std::string& runtime) {
+  constexpr std::string_view kTested = "ONNX Runtime 1.32";
+  if (!runtime.starts_with(kTested))
+    log::warning_once(
+        fmt::format("{} is installed, Slipway is tested with {}; if results look wrong, "
+                    "use the tested version",
+                    runtime, kTested));
+}
+
+void warn_of_newer(const ExportMetadata& metadata) {
+  for (const auto& [package, version] : metadata.packages) {
+    int theirs[3] = {}, ours[3] = {};
+    if (package != "slipway" ||
+        std::sscanf(version.c_str(), "%d.%d.%d", &theirs[0], &theirs[1], &theirs[2]) < 2)
+      continue;
+    std::sscanf(SLIPWAY_VERSION, "%d.%d.%d", &ours[0], &ours[1], &ours[2]);
+    if (std::lexicographical_compare(ours, ours + 3, theirs, theirs + 3))
+      log::warning_once(fmt::format("this export was made by slipway {}, newer than this {}",
+                                    version, SLIPWAY_VERSION));
+  }
+}
+
+std::string read_text(const fs::path& path) {
+  const auto file = MappedFile::open(path);
+  return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+}
+
+/// Every file that the component needs; a weight file that stayed behind is named.
+void check_files(const fs::path& directory, const std::string& file,
+                 const onnx::FileSummary& summary) {
+  for (const std::string& companion : summary.external_files)
+    if (!fs::exists(directory / companion))
+      throw Error(kInvalid,
+                  fmt::format("[export] {} needs its weights in {}, which is missing; move the "
+                              "whole folder, not one file",
+                              display(directory / file), companion));
+}
+
+}  // namespace
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = (fs::temp_directory_path() / "slipway-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr)
+    throw Error(kEnvironment,
+                "[export] cannot make a temporary directory; set TMPDIR to a writable folder");
+  path_ = name;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+ExportedModel::ExportedModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ExportedModel::ExportedModel(ExportedModel&&) noexcept = default;
+ExportedModel& ExportedModel::operator=(ExportedModel&&) noexcept = default;
+ExportedModel::~ExportedModel() = default;
+
+ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
+                                             const std::string& subfolder,
+                                             const RunnerOptions& options) {
+  const fs::path folder = subfolder.empty() ? directory : directory / subfolder;
+  const Manifest manifest = read_manifest(folder);
+  if (manifest.export_format != "onnx")
+    throw Error(kUnsupported,
+                fmt::format("[export] {} holds an export of format '{}', which this build does "
+                            "not run; it runs onnx",
+                            display(folder), manifest.export_format));
+  auto impl = std::make_unique<Impl>();
+  impl->format = manifest.export_format;
+  impl->directory = fs::absolute(folder);
+  if (fs::exists(folder / "config.json")) impl->config = read_text(folder / "config.json");
+  for (const ManifestComponent& component : manifest.components) {
+    auto program = std::make_shared<Program::Impl>();
+    program->file = onnx::read_summary(folder / component.file);
+    check_files(folder, component.file, *program->file);
+    warn_of_newer(component.metadata);
+    impl->components.emplace_back(
+        component.name, ExportedComponent{Program(std::move(program)), component.metadata});
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool component =
+        name == kManifestFile || name == "config.json" || name.find(".onnx") != std::string::npos;
+    if (entry.is_regular_file() && !component)
+      impl->companions.push_back({name, fs::absolute(entry.path())});
+  }
+  std::sort(impl->companions.begin(), impl->companions.end(),
+            [](const CompanionFile& a, const CompanionFile& b) { return a.name < b.name; });
+  ExportedModel model(std::move(impl));
+  model.to(options);
+  return model;
+}
+
+const std::string& ExportedModel::export_format() const { return impl_->format; }
+const std::vector<std::pair<std::string, ExportedComponent>>& ExportedModel::components() const {
+  return impl_->components;
+}
+const std::string& ExportedModel::config() const { return impl_->config; }
+const fs::path& ExportedModel::directory() const { return impl_->directory; }
+
+const ExportedComponent& ExportedModel::component(const std::string& name) const {
+  std::string names;
+  for (const auto& [key, component] : impl_->components) {
+    if (key == name) return component;
+    names += (names.empty() ? "" : ", ") + key;
+  }
+  throw Error(kUsage,
+              fmt::format("[export] there is no component '{}'; there are {}", name, names));
+}
+
+const Program& ExportedModel::program() const {
+  if (impl_->components.size() != 1)
+    throw Error(kUsage,
+                fmt::format("[export] program() needs one component, this export has {}; use "
+                            "component(name)",
+                            impl_->components.size()));
+  return impl_->components[0].second.program;
+}
+
+ExportedModel& ExportedModel::to(const RunnerOptions& options) {
+  fs::path folder = impl_->directory;
+  if (folder.empty()) {
+    if (!impl_->temporary) {
+      impl_->temporary = std::make_unique<TemporaryDirectory>();
+      save_pretrained(impl_->temporary->path() / "export");
+    }
+    folder = impl_->temporary->path() / "export";
+  }
+  const RunnerLimits limits = limits_of(impl_->config);
+  std::vector<std::pair<std::string, Runner>> loaded;
+  for (const auto& [name, component] : impl_->components) {
+    Session session = Session::open(impl_->format, folder / program_file(impl_->format, name),
+                                    session_options(options));
+    warn_of_drift(session.runtime());
+    loaded.emplace_back(name, Runner(std::make_shared<Runner::Impl>(
+                                  Runner::Impl{ModelRunner(std::move(session), limits)})));
+  }
+  impl_->runners = std::move(loaded);
+  return *this;
+}
+
+const std::vector<std::pair<std::string, Runner>>& ExportedModel::runners() const {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->runners.empty()) const_cast<ExportedModel*>(this)->to(RunnerOptions{});
+  return impl_->runners;
+}
+
+const Runner& ExportedModel::runner(const std::string& name) const {
+  component(name);
+  for (const auto& [key, runner] : runners())
+    if (key == name) return runner;
+  throw Error(kInternal, "[export] a component has no runner");
+}
+
+Outputs ExportedModel::operator()(const Inputs& inputs) const {
+  program();  // refuses several components
+  return runners()[0].second(inputs);
+}
+
+Outputs Runner::operator()(const Inputs& inputs, const std::vector<std::string>& wanted) const {
+  return impl_->runner.run(inputs, wanted);
+}
+
+}  // namespace slipway

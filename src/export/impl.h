@@ -1,0 +1,66 @@
+// What stands behind the handles of the public API; private to layers 7 and 8.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/onnx/read.h"
+#include "backends/onnx/write.h"
+#include "checkpoint/checkpoint.h"
+#include "models/registry.h"
+#include "runtime/model_runner.h"
+#include "slipway/exported_model.h"
+
+namespace slipway {
+
+struct PreTrainedModel::Impl {
+  Checkpoint checkpoint;
+  const models::ModelType* type = nullptr;
+  models::ResolvedTask task;
+  DType dtype = DType::kF32;
+  std::string architecture, model_type;
+};
+
+/// Either a graph that is not on disk yet, or a file.
+struct Program::Impl {
+  std::unique_ptr<Graph> graph;
+  std::map<std::string, ValueRange> ranges;
+  onnx::WriteOptions write_options;
+
+  std::optional<onnx::FileSummary> file;
+};
+
+struct Runner::Impl {
+  ModelRunner runner;
+};
+
+/// A directory that goes away with its owner.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct ExportedModel::Impl {
+  std::string format = "onnx";
+  std::vector<std::pair<std::string, ExportedComponent>> components;
+  std::string config;  ///< config.json as text
+  std::vector<CompanionFile> companions;
+  std::filesystem::path directory;  ///< of a loaded export
+
+  std::mutex mutex;                               ///< guards what follows
+  std::unique_ptr<TemporaryDirectory> temporary;  ///< of a fresh export that was called
+  std::vector<std::pair<std::string, Runner>> runners;
+};
+
+}  // namespace slipway

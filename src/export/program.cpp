@@ -1,0 +1,58 @@
+// What a program tells about itself.
+#include "base/output.h"
+#include "export/impl.h"
+#include "ir/print.h"
+
+namespace slipway {
+namespace {
+
+std::string without(std::string name, std::string_view prefix) {
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+std::vector<LeafSpec> file_leaves(const std::vector<onnx::FileValue>& values,
+                                  std::string_view prefix) {
+  std::vector<LeafSpec> leaves;
+  for (const auto& value : values)
+    leaves.push_back({without(value.name, prefix), value.dtype, value.dims});
+  return leaves;
+}
+
+LeafSpec leaf_of(const std::string& name, const ValueType& type) {
+  LeafSpec leaf{name, type.dtype, {}};
+  for (Sym s : type.shape) leaf.dims.push_back(s.str());
+  return leaf;
+}
+
+}  // namespace
+
+std::vector<LeafSpec> Program::inputs() const {
+  if (impl_->file) return file_leaves(impl_->file->inputs, "input.");
+  std::vector<LeafSpec> leaves;
+  for (const Node* input : impl_->graph->inputs())
+    leaves.push_back(leaf_of(input->name, input->types[0]));
+  return leaves;
+}
+
+std::vector<LeafSpec> Program::outputs() const {
+  if (impl_->file) return file_leaves(impl_->file->outputs, "output.");
+  std::vector<LeafSpec> leaves;
+  for (const Output& output : impl_->graph->outputs())
+    leaves.push_back(leaf_of(output.name, output.value.type()));
+  return leaves;
+}
+
+std::vector<std::pair<std::string, int64_t>> Program::op_counts() const {
+  std::map<std::string, int64_t> counts;
+  if (impl_->file) counts = impl_->file->op_counts;
+  else
+    for (const Node* node : impl_->graph->order())
+      if (node->kind == NodeKind::kOp) ++counts[node->op->name()];
+  return {counts.begin(), counts.end()};
+}
+
+std::string Program::to_text() const {
+  return impl_->file ? impl_->file->listing : print(*impl_->graph);
+}
+
+}  // namespace slipway

@@ -1,0 +1,119 @@
+// What a loaded component tells about itself, and validating an export by running it.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "base/floats.h"
+#include "base/log.h"
+#include "checkpoint/expr.h"
+#include "export/impl.h"
+#include "slipway/exporter.h"
+
+namespace slipway {
+namespace {
+
+std::vector<LeafSpec> leaves(const std::vector<IoSpec>& specs) {
+  std::vector<LeafSpec> result;
+  for (const IoSpec& spec : specs) {
+    LeafSpec leaf{spec.name, spec.dtype, {}};
+    for (const DimSpec& dim : spec.dims) leaf.dims.push_back(dim.text());
+    result.push_back(leaf);
+  }
+  return result;
+}
+
+/// Symbols of the inputs set to small, different sizes within their bounds.
+std::map<std::string, int64_t> sizes_for(const ModelRunner& runner, int64_t round) {
+  std::map<std::string, int64_t> sizes;
+  int64_t next = round + 1;
+  for (const IoSpec& input : runner.inputs())
+    for (const DimSpec& dim : input.dims) {
+      if (dim.is_fixed() || dim.symbol.find_first_of(" +-*/") != std::string::npos) continue;
+      int64_t size = next;
+      if (const auto at = runner.limits().dims.find(dim.symbol); at != runner.limits().dims.end())
+        size = std::clamp(next, at->second.min, at->second.max);
+      if (sizes.emplace(dim.symbol, size).second) next = next % 5 + 1;
+    }
+  return sizes;
+}
+
+Inputs inputs_for(const ModelRunner& runner, const std::map<std::string, int64_t>& sizes) {
+  Inputs inputs;
+  for (const IoSpec& input : runner.inputs()) {
+    Shape shape;
+    bool known = true;
+    for (const DimSpec& dim : input.dims) {
+      const auto at = sizes.find(dim.symbol);
+      known = known && (dim.is_fixed() || at != sizes.end());
+      shape.push_back(dim.is_fixed() ? dim.size : at != sizes.end() ? at->second : 0);
+    }
+    if (!known) continue;  // the runner fills in what follows from the others
+    Tensor tensor(input.dtype, shape);
+    if (input.dtype == DType::kI64) {
+      int64_t lo = 0, hi = 1;
+      if (const auto at = runner.limits().values.find(input.name);
+          at != runner.limits().values.end())
+        lo = at->second.min, hi = at->second.max;
+      const auto values = tensor.mutable_values<int64_t>();
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] =
+            input.name == "attention_mask" ? 1 : std::min(hi, lo + static_cast<int64_t>(i) % 7);
+    }
+    inputs[input.name] = tensor;
+  }
+  return inputs;
+}
+
+void check_output(const std::string& component, const IoSpec& spec, const std::string& name,
+                  const Tensor& value, const std::map<std::string, int64_t>& sizes) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(kInternal,
+                fmt::format("[validate] component '{}', output '{}': {}; please report this",
+                            component, name, what));
+  };
+  if (value.dtype() != spec.dtype) fail("another dtype than declared");
+  bool fits = value.shape().size() == spec.dims.size();
+  for (size_t i = 0; fits && i < spec.dims.size(); ++i) {
+    const auto at = sizes.find(spec.dims[i].symbol);
+    const int64_t want = spec.dims[i].is_fixed() ? spec.dims[i].size
+                         : at != sizes.end()     ? at->second
+                                                 : value.shape()[i];
+    fits = value.shape()[i] == want;
+  }
+  if (!fits)
+    fail(fmt::format("shape {}, declared {}", shape_string(value.shape()), spec.dims_text()));
+  if (!is_floating(value.dtype())) return;
+  const Tensor wide = materialize(*lazy_cast(lazy_constant(value), DType::kF32));
+  for (const float v : wide.values<float>())
+    if (!std::isfinite(v)) fail("a value that is not finite");
+}
+
+}  // namespace
+
+std::vector<LeafSpec> Runner::inputs() const { return leaves(impl_->runner.inputs()); }
+std::vector<LeafSpec> Runner::outputs() const { return leaves(impl_->runner.outputs()); }
+std::string Runner::runtime() const { return impl_->runner.session().runtime(); }
+
+void validate_export(const ExportedModel& exported, const ValidationOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const auto& [name, runner] : exported.runners()) {
+    const ModelRunner& checked = runner.impl().runner;
+    for (int64_t round = 0; round < 2; ++round) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      if (round > 0 && spent.count() > options.max_seconds) {
+        log::warning(fmt::format("validation of '{}' stopped after {:.0f} s", name, spent.count()));
+        break;
+      }
+      const auto sizes = sizes_for(checked, round);
+      const NamedTensors outputs = checked.run(inputs_for(checked, sizes));
+      if (outputs.size() != checked.outputs().size())
+        throw Error(kInternal, fmt::format("[validate] component '{}' gave {} outputs, declared {}",
+                                           name, outputs.size(), checked.outputs().size()));
+      for (size_t i = 0; i < outputs.size(); ++i)
+        check_output(name, checked.outputs()[i], outputs[i].first, outputs[i].second, sizes);
+    }
+  }
+}
+
+}  // namespace slipway

@@ -1,0 +1,113 @@
+// Writing an export's directory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/mapped_file.h"
+#include "base/output.h"
+#include "base/parallel.h"
+#include "export/dry_run.h"
+#include "export/impl.h"
+#include "export/manifest.h"
+
+namespace slipway {
+namespace {
+
+namespace fs = std::filesystem;
+
+void copy_contents(const fs::path& from, const fs::path& to) {
+  const auto source = MappedFile::open(from);
+  OutputFile out(to);
+  constexpr size_t kPiece = size_t{8} << 20;
+  const ByteSpan bytes = source->bytes();
+  for (size_t at = 0; at < bytes.size(); at += kPiece)
+    out.append(bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
+  out.close();
+}
+
+void write_text(const fs::path& path, std::string_view text) {
+  OutputFile out(path);
+  out.append(text);
+  out.close();
+}
+
+void write_component(const ExportedModel::Impl& exported, const std::string& name,
+                     const Program& program, const fs::path& folder) {
+  const Program::Impl& impl = program.impl();
+  const std::vector<std::string> files =
+      program_files(exported.format, program_file(exported.format, name));
+  if (impl.file) {
+    for (const std::string& file : files)
+      if (fs::exists(exported.directory / file))
+        copy_contents(exported.directory / file, folder / file);
+    return;
+  }
+  onnx::write(*impl.graph, impl.ranges, folder, name, impl.write_options);
+  // The reference's loader wants the data file to exist even where every initializer is inline.
+  for (const std::string& file : files)
+    if (!fs::exists(folder / file)) write_text(folder / file, "");
+}
+
+/// The names that an older export at this place occupies.
+std::vector<std::string> files_of_older(const fs::path& directory) {
+  std::vector<std::string> files;
+  if (!fs::exists(directory / kManifestFile)) return files;
+  try {
+    const Manifest manifest = read_manifest(directory);
+    for (const ManifestComponent& component : manifest.components)
+      for (const std::string& file : program_files(manifest.export_format, component.file))
+        files.push_back(file);
+  } catch (const Error&) {
+    // Not an export that can be read: its files are nobody's but the user's, and stay.
+  }
+  return files;
+}
+
+}  // namespace
+
+void ExportedModel::save_pretrained(const fs::path& directory) const {
+  StagedDirectory staged(directory);
+  Manifest manifest;
+  manifest.export_format = impl_->format;
+  for (const auto& [name, component] : impl_->components) {
+    try {
+      write_component(*impl_, name, component.program, staged.path());
+    } catch (const Error& error) {
+      throw error.with_context(fmt::format("component '{}'", name));
+    }
+    manifest.components.push_back({name, program_file(impl_->format, name), component.metadata});
+  }
+  for (const CompanionFile& companion : impl_->companions) {
+    if (const auto* path = std::get_if<fs::path>(&companion.source))
+      copy_contents(*path, staged.path() / companion.name);
+    else write_text(staged.path() / companion.name, std::get<std::string>(companion.source));
+  }
+  if (!impl_->config.empty()) write_text(staged.path() / "config.json", impl_->config);
+  write_text(staged.path() / kManifestFile, manifest_text(manifest));
+  const std::vector<std::string> replaced = files_of_older(directory);
+  staged.commit(replaced);
+}
+
+DryRun dry_run(const ExportedModel& exported) {
+  DryRun result;
+  constexpr int64_t kBase = int64_t{16} << 20, kPiece = int64_t{8} << 20;
+  int64_t pieces = 0;
+  for (const auto& [name, component] : exported.components()) {
+    const Program::Impl& impl = component.program.impl();
+    if (impl.file) throw Error(kUsage, "[export] a loaded export has nothing left to write");
+    const onnx::WriteSummary sizes =
+        onnx::measure(*impl.graph, impl.ranges, name, impl.write_options);
+    result.model_bytes += sizes.model_bytes;
+    result.data_bytes += sizes.data_bytes;
+    result.nodes += sizes.nodes;
+    for (const Node* weight : impl.graph->weights())
+      pieces = std::max(pieces, std::min(weight->data->nbytes(),
+                                         std::max(kPiece, weight->data->granularity() *
+                                                              itemsize(weight->data->dtype()))));
+  }
+  result.peak_anonymous_bytes = kBase + 4 * result.model_bytes + 2 * num_threads() * pieces;
+  return result;
+}
+
+}  // namespace slipway
