@@ -79,7 +79,8 @@ void slipway_encodings_free(slipway_encodings* encodings);
 bool slipway_tokenizer_decode(const slipway_tokenizer* tokenizer, const uint32_t* ids, size_t count,
                               bool skip_special_tokens, slipway_bytes* text);
 
-/// Text of ids that come one by one. The pieces joined are the text of all ids decoded at once.
+/// Text of ids that come one by one. The pieces joined are the text of all ids decoded at once,
+/// except that bytes which are no UTF-8 never change what was given before them.
 typedef struct slipway_stream slipway_stream;
 /// The stream keeps the tokenizer alive.
 slipway_stream* slipway_stream_new(const slipway_tokenizer* tokenizer, bool skip_special_tokens);

@@ -147,7 +147,7 @@ fn number_text(value: &Value) -> String {
 }
 
 /// The shortest digits that read back equal, in Python's choice of notation.
-fn float_text(number: f64) -> String {
+pub fn float_text(number: f64) -> String {
     if number.is_nan() {
         return "NaN".into();
     }

@@ -2,6 +2,7 @@
 
 mod ffi;
 mod json_text;
+mod python_methods;
 mod stream;
 mod template;
 mod template_ffi;

@@ -20,24 +20,31 @@ impl Stream {
 
     pub fn push(&mut self, id: u32) -> Outcome<String> {
         self.window.push(id);
-        let (before, now) = self.decode()?;
-        // A replacement character at the end is a character whose bytes are not all here yet. Text
-        // that changed what was given before would be wrong whatever follows: wait for more.
-        if now.ends_with('\u{FFFD}') || now.len() <= before.len() || !now.starts_with(&before) {
+        let text = self.fresh_text()?;
+        // A replacement character at the end is a character whose bytes are not all here yet.
+        if text.is_empty() || text.ends_with('\u{FFFD}') {
             return Ok(String::new());
         }
         self.window.drain(..self.given);
         self.given = self.window.len();
-        Ok(now[before.len()..].to_string())
+        Ok(text)
     }
 
     pub fn finish(&mut self) -> Outcome<String> {
-        let (before, now) = self.decode()?;
+        let text = self.fresh_text()?;
         self.window.clear();
         self.given = 0;
-        let same = before.chars().zip(now.chars()).take_while(|(a, b)| a == b);
-        let size: usize = same.map(|(a, _)| a.len_utf8()).sum();
-        Ok(now[size..].to_string())
+        Ok(text)
+    }
+
+    /// The window's text without what was given before. Bytes that are not UTF-8 can turn a character
+    /// before them into a replacement character; what was given then stays as it was.
+    fn fresh_text(&self) -> Outcome<String> {
+        let (before, now) = self.decode()?;
+        match now.strip_prefix(&before) {
+            Some(rest) => Ok(rest.to_string()),
+            None => Ok(now.chars().skip(before.chars().count()).collect()),
+        }
     }
 
     fn decode(&self) -> Outcome<(String, String)> {

@@ -2,14 +2,16 @@
 //! Python's methods, `raise_exception`, `strftime_now`, its own `tojson`, `{% generation %}` ignored.
 
 use crate::ffi::Outcome;
-use crate::json_text::tojson;
+use crate::json_text::{float_text, tojson};
+use crate::python_methods::python_method;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{from_args, Kwargs, Rest, Serde, Value, ValueKind};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, State};
+use minijinja::value::{Kwargs, Rest, Serde, Value, ValueKind};
+use minijinja::{escape_formatter, AutoEscape, Environment, Error, ErrorKind};
 use std::ffi::CString;
 
-/// Templates come with checkpoints: a hostile one ends with an error after about a second.
-const FUEL: u64 = 20_000_000;
+/// Templates come with checkpoints: a hostile one ends with an error after a second, before it has made
+/// more than 320 MB of text (one unit per step and per 64 bytes).
+const FUEL: u64 = 5_000_000;
 const NAME: &str = "chat template";
 
 pub struct Template {
@@ -22,14 +24,18 @@ impl Template {
         environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_fuel(Some(FUEL));
+        environment.set_formatter(|out, state, value| match f64::try_from(value.clone()) {
+            Ok(number) if number.is_finite() && value.is_number() && !value.is_integer() => {
+                Ok(out.write_str(&float_text(number))?)
+            }
+            _ => escape_formatter(out, state, value),
+        });
         environment.set_unknown_method_callback(python_method);
         environment.add_function("raise_exception", raise_exception);
         environment.add_function("strftime_now", strftime_now);
-        environment.add_function("cycler", minijinja_contrib::globals::cycler);
         environment.add_function("joiner", minijinja_contrib::globals::joiner);
-        environment.add_filter("tojson", |value: Value, args: Rest<Value>| {
-            let (positional, kwargs): (&[Value], Kwargs) = from_args(&args)?;
-            tojson(&value, positional, &kwargs).map(Value::from)
+        environment.add_filter("tojson", |value: Value, args: Rest<Value>, kwargs: Kwargs| {
+            tojson(&value, &args, &kwargs)
         });
         environment.add_test("sequence", |value: Value| is_container(&value));
         environment
@@ -41,7 +47,7 @@ impl Template {
     pub fn render(&self, variables: &str) -> Outcome<String> {
         let variables: serde_json::Value = serde_json::from_str(variables)?;
         let template = self.environment.get_template(NAME)?;
-        Ok(template.render(Value::from(Serde(variables))).map_err(explain)?)
+        template.render(Value::from(Serde(variables))).map_err(explain)
     }
 }
 
@@ -64,43 +70,6 @@ fn explain(error: Error) -> crate::ffi::Failure {
 
 fn raise_exception(message: String) -> Result<String, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, message))
-}
-
-fn python_method(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let Some(text) = value.as_str() else {
-        return minijinja_contrib::pycompat::unknown_method_callback(state, value, name, args);
-    };
-    match name {
-        "removeprefix" | "removesuffix" => {
-            let (part,): (&str,) = from_args(args)?;
-            let rest = if name == "removeprefix" { text.strip_prefix(part) } else { text.strip_suffix(part) };
-            Ok(Value::from(rest.unwrap_or(text)))
-        }
-        "partition" | "rpartition" => {
-            let (separator,): (&str,) = from_args(args)?;
-            let at =
-                if name == "partition" { text.split_once(separator) } else { text.rsplit_once(separator) };
-            Ok(match (at, name) {
-                (Some((before, after)), _) => list([before, separator, after]),
-                (None, "partition") => list([text, "", ""]),
-                (None, _) => list(["", "", text]),
-            })
-        }
-        "rsplit" => {
-            let (separator, most): (&str, Option<i64>) = from_args(args)?;
-            let mut parts: Vec<&str> = match most {
-                Some(most) if most >= 0 => text.rsplitn(most as usize + 1, separator).collect(),
-                _ => text.rsplit(separator).collect(),
-            };
-            parts.reverse();
-            Ok(list(parts))
-        }
-        _ => minijinja_contrib::pycompat::unknown_method_callback(state, value, name, args),
-    }
-}
-
-fn list<'a>(parts: impl IntoIterator<Item = &'a str>) -> Value {
-    parts.into_iter().map(Value::from).collect()
 }
 
 /// Local time in the C library's format language, which is Python's.

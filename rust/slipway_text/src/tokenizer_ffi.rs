@@ -91,7 +91,7 @@ unsafe fn encode_rows(
     pairs: Option<&[Str]>,
     options: &EncodeOptions,
 ) -> Outcome<Vec<Encoding>> {
-    let limit = (options.max_length > 0).then(|| Limit {
+    let limit = (options.max_length > 0).then_some(Limit {
         max_length: options.max_length,
         direction: match options.truncation {
             LEFT => TruncationDirection::Left,
