@@ -69,9 +69,8 @@ Leaves ModelRunner::match_names(const Leaves& given) const {
     if (!tensor.defined())
       throw Error(kUsage, fmt::format("[{}] the input {} is an undefined tensor", where_, name));
     const std::string bare = without_prefix(name, "input.");
-    const auto spec = std::find_if(inputs_.begin(), inputs_.end(), [&](const IoSpec& s) {
-      return s.name == name || s.name == bare;
-    });
+    auto spec = inputs_.begin();
+    while (spec != inputs_.end() && spec->name != name && spec->name != bare) ++spec;
     if (spec == inputs_.end()) dropped.push_back(name);
     else if (!leaves.emplace(spec->name, tensor).second)
       throw Error(kUsage, fmt::format("[{}] got {} twice, with and without the prefix 'input.'",
