@@ -22,7 +22,8 @@ std::optional<double> as_number(const Arg& arg) {
 }
 
 bool same_number(double a, double b) {
-  return a == b || std::abs(a - b) <= 6e-8 * std::max(std::abs(a), std::abs(b));
+  if (!std::isfinite(a) || !std::isfinite(b)) return a == b;
+  return std::abs(a - b) <= 6e-8 * std::max(std::abs(a), std::abs(b));
 }
 
 /// In a pattern from a body: a number computed from a scalar wildcard (1 / softcap) is as far out

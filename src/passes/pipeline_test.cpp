@@ -113,6 +113,26 @@ TEST(Pipeline, ErrorsNameThePass) {
   }
 }
 
+#ifndef NDEBUG
+TEST(Pipeline, ABrokenGraphNamesThePass) {
+  Graph graph;
+  two_equal_silus(graph);
+  Pipeline pipeline;
+  pipeline.add(Pass{"liar", "for tests", [](Graph& g, PassContext&) {
+                      g.outputs()[0].value.node()->types[0].dtype = DType::kI64;
+                      return PassResult{1};
+                    }});
+  PassContext context;
+  try {
+    pipeline.run(graph, context);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), kInternal);
+    EXPECT_EQ(std::string(e.what()).rfind("[pass liar] left a broken graph", 0), 0u) << e.what();
+  }
+}
+#endif
+
 TEST(Passes, NamesAreUniqueAndDescribed) {
   std::set<std::string_view> names;
   for (const Pass& pass : all_passes()) {

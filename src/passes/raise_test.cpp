@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "ir/build.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -103,6 +105,30 @@ TEST(Raise, CausalMasks) {
       g.add_output("window_" + std::string(short_name(d)), causal_mask(padding, kLength, 128));
     }
   });
+}
+
+TEST(Raise, ADeepModelTakesSeconds) {
+  Graph g;
+  Value x = g.add_input("x", {DType::kF32, {kBatch, kLength, 64}});
+  const Value cos = g.add_input("cos", {DType::kF32, {kBatch, kLength, 8}});
+  const Value sin = g.add_input("sin", {DType::kF32, {kBatch, kLength, 8}});
+  const Value w = g.add_weight("w", ValueType{DType::kF32, {64}});
+  constexpr int kLayers = 400;
+  for (int i = 0; i < kLayers; ++i) {
+    const Value h = view(rms_norm(x, w, 1e-6), {kBatch, kLength, 4, 16});
+    const Value q = rotary_embedding(transpose(h, 1, 2), cos, sin);
+    const Value y = attention(q, q, transpose(h, 1, 2), Value(), 0.25);
+    x = silu(x + view(transpose(y, 1, 2), {kBatch, kLength, 64}));
+  }
+  g.add_output("y", x);
+  decompose(g, [](const Op&) { return false; });
+  cse(g);
+  ASSERT_GT(g.order().size(), size_t{kLayers * 25});
+  const auto start = std::chrono::steady_clock::now();
+  PassContext context;
+  EXPECT_EQ(raise(g, context), 4 * kLayers);
+  // 1 s in a debug build on a busy machine; the bound leaves room for sanitizers.
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0);
 }
 
 TEST(Raise, AnotherAxisIsNotTheBody) {

@@ -59,7 +59,7 @@ class Sweep {
       : graph_(graph), context_(context), rules_(rules) {}
 
   int64_t run(const std::vector<Node*>& order) {
-    uses_ = count_uses(graph_, order);
+    if (needs_uses()) uses_ = count_uses(graph_, order);
     int64_t changes = 0;
     for (Node* node : order) {
       renaming_.apply(*node);
@@ -77,6 +77,14 @@ class Sweep {
   }
 
  private:
+  bool needs_uses() const {
+    return std::any_of(rules_.begin(), rules_.end(), [](const auto& of_op) {
+      return std::any_of(of_op.second.begin(), of_op.second.end(), [](const Compiled* c) {
+        return c->rule->interior == Interior::kSingleUse;
+      });
+    });
+  }
+
   bool apply(Compiled& compiled, Node& node) {
     const Rule& rule = *compiled.rule;
     const Value root = node.out(compiled.root.index());
@@ -118,23 +126,39 @@ class Sweep {
   UseCounts uses_;
 };
 
-/// Sweeps until nothing changes. Patterns with an op that the graph does not have cost nothing.
-int64_t apply_group(Graph& graph, const std::vector<Compiled*>& group, PassContext& context) {
-  int64_t total = 0, changes = 1;
-  for (int sweep = 0; changes > 0; ++sweep) {
-    SLIPWAY_ASSERT(sweep < kMostSweeps);
-    const std::vector<Node*> order = graph.order();
-    std::set<const Op*> present;
-    for (const Node* node : order) present.insert(node->op);
-    ByOp by_op;
-    for (Compiled* rule : group)
-      if (std::includes(present.begin(), present.end(), rule->ops.begin(), rule->ops.end()))
-        by_op[rule->root.node()->op].push_back(rule);
-    changes = by_op.empty() ? 0 : Sweep(graph, context, by_op).run(order);
-    total += changes;
+/// A graph between sweeps: its order and the ops in it, until a sweep changes it.
+class Sweeper {
+ public:
+  Sweeper(Graph& graph, PassContext& context) : graph_(graph), context_(context) { look(); }
+
+  /// Sweeps until nothing changes. Patterns with an op that the graph does not have cost nothing.
+  int64_t apply(const std::vector<Compiled*>& group) {
+    int64_t total = 0;
+    for (int sweep = 0;; ++sweep) {
+      SLIPWAY_ASSERT(sweep < kMostSweeps);
+      ByOp by_op;
+      for (Compiled* rule : group)
+        if (std::includes(present_.begin(), present_.end(), rule->ops.begin(), rule->ops.end()))
+          by_op[rule->root.node()->op].push_back(rule);
+      const int64_t changes = by_op.empty() ? 0 : Sweep(graph_, context_, by_op).run(order_);
+      if (changes == 0) return total;
+      total += changes;
+      look();
+    }
   }
-  return total;
-}
+
+ private:
+  void look() {
+    order_ = graph_.order();
+    present_.clear();
+    for (const Node* node : order_) present_.insert(node->op);
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  std::vector<Node*> order_;
+  std::set<const Op*> present_;
+};
 
 }  // namespace
 
@@ -194,12 +218,12 @@ int64_t apply_rules(Graph& graph, std::span<const Rule> rules, PassContext& cont
     groups.clear();
     for (Compiled* one : listed) groups.push_back({one});
   }
+  Sweeper sweeper(graph, context);
   int64_t total = 0, changes = 1;
   for (int round = 0; changes > 0; ++round) {
     SLIPWAY_ASSERT(round < kMostSweeps);
     changes = 0;
-    for (const std::vector<Compiled*>& group : groups)
-      changes += apply_group(graph, group, context);
+    for (const std::vector<Compiled*>& group : groups) changes += sweeper.apply(group);
     total += changes;
   }
   graph.drop_dead();

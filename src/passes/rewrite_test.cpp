@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "ir/build.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -75,6 +77,17 @@ TEST_F(Rewrite, ScalarsBindAndCompare) {
   EXPECT_EQ(op_of(0), "aten::div.Scalar");
   EXPECT_EQ(op_of(1), "aten::div.Scalar");
   EXPECT_EQ(op_of(2), "aten::mul.Scalar");
+}
+
+TEST_F(Rewrite, InfinityIsNoNumberButItself) {
+  static constexpr Rule rule{
+      "times_infinity",
+      [](Pattern& p) { return p.any("x") * std::numeric_limits<double>::infinity(); },
+      [](Match& m) -> std::optional<Value> { return neg(m["x"]); }};
+  graph.add_output("0", x * 2.0);
+  graph.add_output("1", x * std::numeric_limits<double>::infinity());
+  EXPECT_EQ(apply(rule), 1);
+  EXPECT_EQ(op_of(0), "aten::mul.Scalar");
 }
 
 TEST_F(Rewrite, SizesMayBeExpressions) {
