@@ -49,8 +49,7 @@ Shape EvalArgs::out_shape(size_t i) const {
 namespace {
 
 /// Binds the symbols that are sizes by themselves and checks every other size against them.
-Dims bind_dims(const std::vector<std::pair<const Node*, const Tensor*>>& given) {
-  Dims dims;
+Dims bind_dims(const std::vector<std::pair<const Node*, const Tensor*>>& given, Dims dims) {
   for (const auto& [node, tensor] : given) {
     const ValueType& type = node->types[0];
     if (tensor->dtype() != type.dtype || tensor->shape().size() != type.shape.size())
@@ -153,7 +152,8 @@ class Evaluator {
 }  // namespace
 
 std::map<std::string, Tensor> evaluate(const Graph& graph,
-                                       const std::map<std::string, Tensor>& inputs) {
+                                       const std::map<std::string, Tensor>& inputs,
+                                       const std::map<std::string, int64_t>& dims) {
   std::vector<const Node*> wanted(graph.inputs().begin(), graph.inputs().end());
   for (const Node* node : graph.order())
     if (node->kind != NodeKind::kOp && node->kind != NodeKind::kInput && node->data == nullptr)
@@ -165,7 +165,7 @@ std::map<std::string, Tensor> evaluate(const Graph& graph,
       throw Error(kInvalid, fmt::format("[eval] no tensor for '{}'", node->name));
     given.emplace_back(node, &at->second);
   }
-  Evaluator evaluator(bind_dims(given));
+  Evaluator evaluator(bind_dims(given, dims));
   for (const auto& [node, tensor] : given) evaluator.set(node, Array::from_tensor(*tensor));
   evaluator.run(graph);
   std::map<std::string, Tensor> outputs;

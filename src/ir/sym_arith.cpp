@@ -193,6 +193,7 @@ Sym operator*(Sym a, Sym b) {
 
 Sym floordiv(Sym a, Sym b) {
   check_divisor(b);
+  if (b.is_const(-1)) return Sym(-1) * a;
   if (a.is_const() && b.is_const()) return floor_division(a.value(), b.value());
   if (const auto simple = simplify(SymKind::kFloorDiv, a, b)) return *simple;
   return make_binary(SymKind::kFloorDiv, a, b, operand(a) + " // " + operand(b));
@@ -200,6 +201,7 @@ Sym floordiv(Sym a, Sym b) {
 
 Sym mod(Sym a, Sym b) {
   check_divisor(b);
+  if (b.is_const(-1)) return 0;
   if (a.is_const() && b.is_const())
     return checked(static_cast<__int128>(a.value()) -
                    static_cast<__int128>(floor_division(a.value(), b.value())) * b.value());

@@ -95,7 +95,7 @@ std::string numeric_difference(const Graph& before, const Graph& after, double t
     std::map<std::string, Tensor> inputs;
     for (const Node* node : wanted)
       inputs[node->name] = random_tensor(node->types[0], dims, random);
-    const auto x = evaluate(before, inputs), y = evaluate(after, inputs);
+    const auto x = evaluate(before, inputs, dims), y = evaluate(after, inputs, dims);
     for (const auto& [name, tensor] : x) {
       const auto at = y.find(name);
       if (at == y.end()) return fmt::format("output '{}' is gone", name);

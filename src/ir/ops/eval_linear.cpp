@@ -25,18 +25,8 @@ const double* weight(const EvalArgs& a, size_t i, size_t width) {
   return a.array(i).values.data();
 }
 
-double epsilon_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 0x1p-52;
-    case DType::kF16:
-      return 0x1p-10;
-    case DType::kBF16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
+/// PyTorch takes the epsilon of the dtype it computes in.
+double default_epsilon(DType dtype) { return dtype == DType::kF64 ? 0x1p-52 : 0x1p-23; }
 
 }  // namespace
 
@@ -100,7 +90,7 @@ std::vector<Array> layer_norm(const EvalArgs& a) {
 }
 
 std::vector<Array> rms_norm(const EvalArgs& a) {
-  const double eps = a.has(3) ? a.number(3) : epsilon_of(a.array(0).dtype);
+  const double eps = a.has(3) ? a.number(3) : default_epsilon(a.array(0).dtype);
   return per_lane(a, [&](std::span<double> lane) {
     const double* scale = weight(a, 2, lane.size());
     double square = 0;

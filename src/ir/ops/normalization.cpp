@@ -43,10 +43,12 @@ const OpRow kRows[] = {
      .eval = eval::rms_norm,
      .body = [](const Args& a) -> std::vector<Value> {
        const std::vector<int64_t> axes = last_axes(a.syms(1).size());
-       const double eps = a.has(3) ? a.number(3) : 1.1920928955078125e-07;
-       const Value x = a.value(0);
+       const DType dtype = a.type(0).dtype;
+       const double eps = a.has(3) ? a.number(3) : dtype == DType::kF64 ? 0x1p-52 : 0x1p-23;
+       // 16-bit squares overflow: PyTorch computes in float32 then.
+       const Value x = itemsize(dtype) < 4 ? to(a.value(0), DType::kF32) : a.value(0);
        const Value y = x * rsqrt(mean(pow(x, 2.0), axes, true) + eps);
-       return {a.has(2) ? y * a.value(2) : y};
+       return {to(a.has(2) ? y * a.value(2) : y, dtype)};
      }},
 };
 
