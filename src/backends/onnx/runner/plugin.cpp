@@ -61,14 +61,15 @@ void need(bool condition, const char* what) {
 abi::Result describe_runtime(const abi::RuntimeDescription** out) {
   return guarded([&] {
     need(out != nullptr, "the result");
-    static const auto* description = [] {
-      const Library& ort = library();
-      auto* names = new std::vector<const char*>;
-      for (const std::string& provider : ort.providers) names->push_back(provider.c_str());
-      return new abi::RuntimeDescription{"ONNX Runtime", ort.version.c_str(), ort.path.c_str(),
-                                         names->size(), names->data()};
+    static const auto* names = [] {
+      auto* made = new std::vector<const char*>;
+      for (const std::string& provider : library().providers) made->push_back(provider.c_str());
+      return made;
     }();
-    *out = description;
+    static const abi::RuntimeDescription description{"ONNX Runtime", library().version.c_str(),
+                                                     library().path.c_str(), names->size(),
+                                                     names->data()};
+    *out = &description;
   });
 }
 
