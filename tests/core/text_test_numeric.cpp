@@ -39,10 +39,12 @@ std::vector<const Node*> leaves(const Graph& graph) {
 }
 
 /// Sizes that differ between symbols and rounds, inside the bounds.
-Dims sizes(const std::vector<const Node*>& nodes, int64_t round) {
+Dims sizes(const Graph& graph, int64_t round) {
+  std::vector<const Node*> nodes(graph.inputs().begin(), graph.inputs().end());
+  for (const Node* node : graph.order()) nodes.push_back(node);
   Dims dims;
   for (const Node* node : nodes)
-    for (const Sym size : node->types[0].shape)
+    for (const Sym size : node->types.at(0).shape)
       for (const Sym symbol : size.symbols()) {
         const Sym::Bounds b = symbol.bounds();
         const int64_t wanted = 2 + static_cast<int64_t>(dims.size()) + 3 * round;
@@ -90,7 +92,7 @@ std::string tensor_difference(const std::string& name, const Tensor& a, const Te
 std::string numeric_difference(const Graph& before, const Graph& after, double tolerance) {
   const std::vector<const Node*> wanted = leaves(before);
   for (int64_t round = 0; round < 2; ++round) {
-    const Dims dims = sizes(wanted, round);
+    const Dims dims = sizes(before, round);
     std::mt19937 random(static_cast<unsigned>(20 + round));
     std::map<std::string, Tensor> inputs;
     for (const Node* node : wanted)
