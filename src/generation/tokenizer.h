@@ -25,16 +25,16 @@ struct EncodeOptions {
   /// template's text already has them.
   bool add_special_tokens = true;
   /// The most tokens of a row, special ones included.
-  std::optional<int64_t> max_length;
+  std::optional<int64_t> max_length = {};
   /// The side that loses tokens; the configuration's when not given.
-  std::optional<Side> truncation_side;
+  std::optional<Side> truncation_side = {};
 };
 
 struct BatchOptions : EncodeOptions {
   /// The side that gets padding; the configuration's when not given.
-  std::optional<Side> padding_side;
+  std::optional<Side> padding_side = {};
   /// The id to pad with; the pad token's when not given.
-  std::optional<int64_t> pad_id;
+  std::optional<int64_t> pad_id = {};
 };
 
 /// One text's tokens; the three are equally long.
