@@ -159,7 +159,7 @@ TokenizerConfig TokenizerConfig::from_json(const Json& config, const Json& speci
 }
 
 TokenizerConfig TokenizerConfig::from_directory(const std::filesystem::path& directory) {
-  auto read = [&](const char* name, Json missing) {
+  auto read = [&](const char* name, const Json& missing) {
     const auto path = directory / name;
     return std::filesystem::exists(path) ? parse_json_file(path) : missing;
   };
