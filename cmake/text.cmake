@@ -9,6 +9,8 @@ add_custom_command(
   OUTPUT "${text_library}"
   COMMAND ${CMAKE_COMMAND} -E env "CARGO_TARGET_DIR=${text_target}"
     "${CARGO}" build --release --locked --quiet --manifest-path "${text_crate}/Cargo.toml"
+  # Cargo leaves the file alone when a change does not matter; ninja would then ask again for ever.
+  COMMAND ${CMAKE_COMMAND} -E touch "${text_library}"
   DEPENDS "${text_crate}/Cargo.toml" "${text_crate}/Cargo.lock"
   DEPFILE "${text_target}/release/libslipway_text.d"
   COMMENT "Building the Rust library for tokenizers and chat templates" VERBATIM)
