@@ -1,0 +1,168 @@
+// slipway export: a checkpoint becomes an export directory.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "base/log.h"
+#include "base/output.h"
+#include "cli/cli.h"
+#include "cli/export_options.h"
+#include "cli/leaves.h"
+#include "cli/memory.h"
+#include "export/dry_run.h"
+#include "slipway/exporter.h"
+
+namespace slipway::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Weights up to this size are run once more before success is reported.
+constexpr int64_t kValidateBelow = 100'000'000;
+
+constexpr const char* kFooter = R"(
+Examples:
+  slipway export SmolLM2.gguf out/                          a chat model with its cache, float32
+  slipway export all-MiniLM-L6-v2/ out/ --task feature-extraction
+  slipway export bert/ out/ --static --batch-size 1 --sequence-length 128
+  slipway export llama/ out/ --dynamic-shapes '{"input_ids": {"1": {"name": "seq", "max": 2048}},
+      "attention_mask": {"1": "auto"}}'                     JSON, or @FILE
+  slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
+
+CHECKPOINT is a folder with config.json and safetensors, or a .gguf file. OUT appears when it is
+complete: a failure leaves an older export at that place as it was.
+For a causal language model `auto` means text-generation-with-past (with --static:
+text-generation).)";
+
+Json spec_json(const ExportedModel& exported) {
+  Json components = Json::object();
+  for (const auto& [name, component] : exported.components())
+    components[name] = {{"inputs", leaves_json(component.program.inputs())},
+                        {"outputs", leaves_json(component.program.outputs())}};
+  return components;
+}
+
+void show_dry_run(const ExportedModel& exported, const PreTrainedModel& model, bool json) {
+  const DryRun plan = dry_run(exported);
+  if (json) {
+    print_json({{"dry_run", true},
+                {"task", model.task()},
+                {"architecture", model.architecture()},
+                {"components", spec_json(exported)},
+                {"model_bytes", plan.model_bytes},
+                {"data_bytes", plan.data_bytes},
+                {"nodes", plan.nodes},
+                {"peak_anonymous_bytes", plan.peak_anonymous_bytes}});
+    return;
+  }
+  print(fmt::format("{}, {}\n", model.architecture(), model.task()));
+  for (const auto& [name, component] : exported.components())
+    print(fmt::format("component {}\n  inputs\n{}  outputs\n{}", name,
+                      leaves_text(component.program.inputs()),
+                      leaves_text(component.program.outputs())));
+  print(
+      fmt::format("would write {} of graph ({} nodes) and {} of weights, with about {} of "
+                  "memory\n",
+                  megabytes(plan.model_bytes), plan.nodes, megabytes(plan.data_bytes),
+                  megabytes(plan.peak_anonymous_bytes)));
+}
+
+/// Runs what was written. Returns whether that happened: without a runtime it is skipped, unless
+/// it was asked for.
+bool validate(const ExportOptions& options, int64_t weight_bytes) {
+  if (!options.validate.value_or(weight_bytes < kValidateBelow)) return false;
+  std::optional<ExportedModel> written;
+  try {
+    written.emplace(ExportedModel::from_pretrained(options.out));
+  } catch (const Error& error) {
+    if (error.kind() != kEnvironment || options.validate) throw;
+    log::info(fmt::format("not validated: {}", error.what()));
+    return false;
+  }
+  validate_export(*written);
+  return true;
+}
+
+Json files_json(const fs::path& folder) {
+  std::map<std::string, int64_t> sizes;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file())
+      sizes[display(entry.path().filename())] = static_cast<int64_t>(entry.file_size());
+  return Json(sizes);
+}
+
+void export_checkpoint(const ExportOptions& options, bool json) {
+  const auto start = std::chrono::steady_clock::now();
+  MemoryWatch memory;
+  check_options(options);
+  const PreTrainedModel model = open_model(options);
+  const ExportedModel exported = export_graphs(model, options);
+  if (options.dry_run) return show_dry_run(exported, model, json);
+  if (options.out.empty())
+    throw Error(kUsage, "[export] OUT is missing: say where to write; see `slipway export --help`");
+  exported.save_pretrained(options.out);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  const int64_t peak = memory.peak();
+  const Json files = files_json(options.out);
+  int64_t weight_bytes = 0;
+  for (const auto& [name, component] : exported.components())
+    weight_bytes += files.value(name + ".onnx.data", int64_t{0});
+  const bool validated = validate(options, weight_bytes);
+  if (json) {
+    print_json({{"out", display(options.out)},
+                {"format", exported.export_format()},
+                {"architecture", model.architecture()},
+                {"task", model.task()},
+                {"components", spec_json(exported)},
+                {"files", files},
+                {"seconds", spent.count()},
+                {"peak_anonymous_bytes", peak},
+                {"validated", validated}});
+    return;
+  }
+  std::string names;
+  for (const auto& [name, component] : exported.components())
+    names += fmt::format("{}{}.onnx {} + {}", names.empty() ? "" : ", ", name,
+                         megabytes(files.value(name + ".onnx", int64_t{0})),
+                         megabytes(files.value(name + ".onnx.data", int64_t{0})));
+  print(fmt::format("{} ({}) -> {}: {}; {:.2f} s, {} of memory{}\n", model.architecture(),
+                    model.task(), display(options.out), names, spent.count(), megabytes(peak),
+                    validated ? ", validated" : ""));
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Globals& globals) {
+  CLI::App* command = app.add_subcommand("export", "Write a checkpoint as an ONNX export");
+  command->footer(kFooter);
+  const auto options = std::make_shared<ExportOptions>();
+  command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder or .gguf file")
+      ->required();
+  command->add_option("OUT", options->out, "Folder to write; not needed with --dry-run");
+  command->add_option("--format", options->format, "Format; `slipway formats` lists them")
+      ->capture_default_str();
+  command->add_option("--task", options->task, "What the export is for")
+      ->check(CLI::IsMember({"auto", "feature-extraction", "text-generation",
+                             "text-generation-with-past", "fill-mask", "text-classification",
+                             "token-classification", "question-answering"}))
+      ->capture_default_str();
+  command->add_flag("--static", options->is_static, "Fix every size; needs the two below");
+  command->add_option("--batch-size", options->batch_size, "Rows")->check(CLI::PositiveNumber);
+  command->add_option("--sequence-length", options->sequence_length, "Tokens a row")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--dynamic-shapes", options->dynamic_shapes,
+                      "Sizes that stay free, by input and axis, as JSON or @FILE");
+  command->add_option("--dtype", options->dtype, "Of weights and computation")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->capture_default_str();
+  command->add_option("--opset", options->opset, "ONNX opset, 18 to 24; default 20");
+  command->add_flag("--dry-run", options->dry_run, "Show what would be written");
+  command->add_flag("--validate,!--no-validate", options->validate,
+                    "Run what was written; default: below 100 MB of weights");
+  add_globals(*command, globals);
+  command->callback([options, &globals] { export_checkpoint(*options, globals.json); });
+}
+
+}  // namespace slipway::cli

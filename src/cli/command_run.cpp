@@ -1,0 +1,67 @@
+// slipway run: one call of an export, tensors in and out of safetensors files.
+#include <fmt/format.h>
+
+#include "base/output.h"
+#include "checkpoint/safetensors.h"
+#include "cli/cli.h"
+#include "cli/leaves.h"
+
+namespace slipway::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  slipway run out/ --inputs in.safetensors --outputs result.safetensors
+  slipway run out/ --component decode --inputs in.safetensors --outputs result.safetensors
+
+Tensors have the names that `slipway inspect EXPORT` lists. attention_mask, position_ids,
+token_type_ids and the cache may be left out: nothing masked, positions from the mask, zeros, and
+empty.)";
+
+struct RunCommand {
+  std::string directory, inputs, outputs, component, device = "cpu";
+};
+
+void run_export(const RunCommand& command, bool json) {
+  const Inputs inputs = read_safetensors(command.inputs);
+  const ExportedModel exported = load_export(command.directory, command.device);
+  if (command.component.empty()) exported.program();  // several components: says to choose one
+  const Runner& runner =
+      command.component.empty() ? exported.runners()[0].second : exported.runner(command.component);
+  const Outputs outputs = runner(inputs);
+  write_safetensors(command.outputs, {outputs.begin(), outputs.end()});
+  if (json) {
+    Json list = Json::array();
+    for (const auto& [name, tensor] : outputs)
+      list.push_back({{"name", name},
+                      {"dtype", std::string(torch_name(tensor.dtype()))},
+                      {"shape", tensor.shape()}});
+    print_json(
+        {{"outputs", list}, {"file", display(command.outputs)}, {"runtime", runner.runtime()}});
+    return;
+  }
+  std::vector<LeafSpec> leaves;
+  for (const auto& [name, tensor] : outputs) {
+    leaves.push_back({name, tensor.dtype(), {}});
+    for (const int64_t size : tensor.shape()) leaves.back().dims.push_back(std::to_string(size));
+  }
+  print(fmt::format("{} with {}\n{}", display(command.outputs), runner.runtime(),
+                    leaves_text(leaves)));
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Globals& globals) {
+  CLI::App* sub = app.add_subcommand("run", "Run an export once on tensors from a file");
+  sub->footer(kFooter);
+  const auto command = std::make_shared<RunCommand>();
+  sub->add_option("EXPORT", command->directory, "Export directory")->required();
+  sub->add_option("--inputs", command->inputs, "Safetensors file to read")->required();
+  sub->add_option("--outputs", command->outputs, "Safetensors file to write")->required();
+  sub->add_option("--component", command->component, "Which graph, where there are several");
+  sub->add_option("--device", command->device, "cpu, cuda, cuda:1")->capture_default_str();
+  add_globals(*sub, globals);
+  sub->callback([command, &globals] { run_export(*command, globals.json); });
+}
+
+}  // namespace slipway::cli

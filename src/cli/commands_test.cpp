@@ -1,0 +1,177 @@
+// The commands that run exports, on small exports made by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/test_expect.h"
+#include "checkpoint/safetensors.h"
+#include "cli/test_tool.h"
+
+namespace slipway {
+namespace {
+
+using test::run_tool;
+using test::save_export;
+using test::successor_decoder;
+using test::ToolResult;
+using test::word_encoder;
+
+class Decoder : public testing::Test {
+ protected:
+  Decoder() {
+    save_export(folder_, successor_decoder(),
+                R"({"vocab_size": 8, "eos_token_id": 6, "pad_token_id": 0})");
+  }
+  ToolResult generate(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"generate", folder_.path().string()});
+    return run_tool(arguments);
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(Decoder, PromptStreamsText) {
+  const ToolResult result = generate({"--prompt", "a b"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "c"));
+  EXPECT_EQ(result.out.back(), '\n');
+}
+
+TEST_F(Decoder, JsonOfABatch) {
+  const ToolResult result = generate({"--prompt", "a b c", "--prompt", "d", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err << result.out;
+  const Json json = result.json();
+  EXPECT_EQ(json["input_ids"], Json::parse("[[1, 2, 3], [4]]"));
+  EXPECT_EQ(json["new_ids"], Json::parse("[[4, 5, 6], [5, 6, 0]]"));
+  EXPECT_EQ(json["lengths"], Json::parse("[3, 2]"));
+  EXPECT_EQ(json["finish_reasons"], Json::parse(R"(["eos", "eos"])"));
+  EXPECT_EQ(json["text"].size(), 2u);
+  ASSERT_EQ(json["first_step_top5"][0].size(), 5u);
+  EXPECT_EQ(json["first_step_top5"][0][0], Json::parse("[4, 3.0]"));
+  EXPECT_TRUE(json["tokens_per_second"].is_number());
+}
+
+TEST_F(Decoder, IgnoresEndTokensWhenAsked) {
+  const Json json =
+      generate({"--prompt", "d", "--ignore-eos", "--max-new-tokens", "4", "--json"}).json();
+  EXPECT_EQ(json["new_ids"], Json::parse("[[5, 6, 7, 0]]"));
+  EXPECT_EQ(json["finish_reasons"][0], "length");
+}
+
+TEST_F(Decoder, GenerationConfigEndsAndCounts) {
+  folder_.write("generation_config.json", R"({"eos_token_id": [5], "max_new_tokens": 2})");
+  EXPECT_EQ(generate({"--prompt", "a", "--json"}).json()["new_ids"], Json::parse("[[2, 3]]"));
+  EXPECT_EQ(generate({"--prompt", "c", "--json"}).json()["new_ids"], Json::parse("[[4, 5]]"));
+  EXPECT_EQ(generate({"--prompt", "a", "--max-new-tokens", "3", "--json"}).json()["new_ids"],
+            Json::parse("[[2, 3, 4]]"));
+}
+
+TEST_F(Decoder, ChatGoesThroughTheTemplate) {
+  // The template of this export ends every conversation with the word b.
+  const Json json = generate({"--chat", "e", "--max-new-tokens", "1", "--json"}).json();
+  EXPECT_EQ(json["input_ids"], Json::parse("[[5, 2]]"));
+  EXPECT_EQ(json["new_ids"], Json::parse("[[3]]"));
+}
+
+TEST_F(Decoder, InputsFromAFile) {
+  const std::string file = (folder_ / "in.safetensors").string();
+  write_safetensors(file, {{"input_ids", Tensor::of<int64_t>({2, 2}, {0, 3, 1, 2})},
+                           {"attention_mask", Tensor::of<int64_t>({2, 2}, {0, 1, 1, 1})}});
+  const Json json = generate({"--inputs", file, "--max-new-tokens", "2", "--json"}).json();
+  EXPECT_EQ(json["new_ids"], Json::parse("[[4, 5], [3, 4]]"));
+  // Without a tokenizer only ids are known.
+  std::filesystem::remove(folder_ / "tokenizer.json");
+  EXPECT_EQ(generate({"--inputs", file, "--max-new-tokens", "2", "--json"}).json()["text"],
+            Json::parse("[null, null]"));
+}
+
+TEST_F(Decoder, RefusesBadPrompts) {
+  const ToolResult empty = generate({"--prompt", "", "--json"});
+  EXPECT_EQ(empty.code, 3) << empty.out;
+  EXPECT_TRUE(contains(empty.out, "empty"));
+  EXPECT_EQ(generate({"--prompt", "a", "--chat", "b"}).code, 2);
+  const std::string file = (folder_ / "in.safetensors").string();
+  write_safetensors(file, {{"input_ids", Tensor::of<int64_t>({1, 2}, {3, 8})}});
+  const ToolResult beyond = generate({"--inputs", file});
+  EXPECT_EQ(beyond.code, 3);
+  EXPECT_TRUE(contains(beyond.err, "8"));
+}
+
+TEST_F(Decoder, RunWritesLeafNames) {
+  const std::string in = (folder_ / "in.safetensors").string();
+  const std::string out = (folder_ / "out.safetensors").string();
+  write_safetensors(in, {{"input_ids", Tensor::of<int32_t>({1, 3}, {1, 2, 3})}});
+  const ToolResult result =
+      run_tool({"run", folder_.path().string(), "--inputs", in, "--outputs", out, "--json"});
+  ASSERT_EQ(result.code, 0) << result.err << result.out;
+  EXPECT_EQ(result.json()["outputs"][0]["name"], "logits");
+  const auto outputs = read_safetensors(out);
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs.at("logits").shape(), (Shape{1, 3, 8}));
+  EXPECT_EQ(outputs.at("past_key_values.layers.0.keys").shape(), (Shape{1, 1, 3, 8}));
+  EXPECT_EQ(run_tool({"run", folder_.path().string(), "--inputs", in, "--outputs", out,
+                      "--component", "decode"})
+                .code,
+            2);
+}
+
+TEST_F(Decoder, InspectTellsInputsAndOps) {
+  const ToolResult text = run_tool({"inspect", folder_.path().string()});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "input_ids: int64[batch_size, sequence_length]"));
+  const Json json = run_tool({"inspect", folder_.path().string(), "--json"}).json();
+  EXPECT_EQ(json["kind"], "export");
+  EXPECT_EQ(json["components"]["model"]["op_counts"]["onnx::Concat"], 1);
+  EXPECT_EQ(run_tool({"inspect", (folder_ / "model.onnx").string(), "--json"}).json()["kind"],
+            "onnx");
+  EXPECT_EQ(run_tool({"embed", folder_.path().string(), "--text", "a"}).code, 4);
+}
+
+class Encoder : public testing::Test {
+ protected:
+  Encoder() { save_export(folder_, word_encoder(), R"({"vocab_size": 8})"); }
+  ToolResult embed(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"embed", folder_.path().string(), "--json"});
+    return run_tool(arguments);
+  }
+  TestFolder folder_;
+};
+
+TEST_F(Encoder, PoolsAndNormalizes) {
+  const ToolResult mean = embed({"--text", "a b c", "--text", "d"});
+  ASSERT_EQ(mean.code, 0) << mean.err << mean.out;
+  EXPECT_EQ(mean.json()["embeddings"], Json::parse("[[2.0, 1.0], [4.0, 1.0]]"));
+  EXPECT_EQ(embed({"--text", "c b", "--pooling", "cls"}).json()["embeddings"],
+            Json::parse("[[3.0, 1.0]]"));
+  const Json unit = embed({"--text", "c", "--normalize"}).json()["embeddings"][0];
+  EXPECT_NEAR(unit[0].get<double>(), 3 / std::sqrt(10.0), 1e-6);
+}
+
+TEST_F(Encoder, TheExportsFilesDecide) {
+  folder_.write("modules.json", R"([{"type": "x.Normalize", "path": "2_Normalize"}])");
+  folder_.write("sentence_bert_config.json", R"({"max_seq_length": 1})");
+  const Json cut = embed({"--text", "c d e"}).json()["embeddings"][0];
+  EXPECT_NEAR(cut[0].get<double>(), 3 / std::sqrt(10.0), 1e-6);
+  EXPECT_EQ(embed({"--text", "c", "--no-normalize"}).json()["embeddings"],
+            Json::parse("[[3.0, 1.0]]"));
+}
+
+TEST_F(Encoder, TextInBracketsIsText) {
+  EXPECT_EQ(embed({"--text", "[b]", "--no-normalize"}).json()["embeddings"].size(), 1u);
+  EXPECT_EQ(run_tool({"generate", folder_.path().string(), "--prompt", "a"}).code, 4);
+}
+
+TEST(InspectGraph, ParsesVerifiesPrints) {
+  const TestFolder folder;
+  const auto good = folder.write("good.txt", "graph(%x: f32[2]) {\n  %0 = aten::silu(%x)\n}\n");
+  const ToolResult result = run_tool({"inspect", good.string()});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "%0: f32[2] = aten::silu(%x)"));
+  const auto bad = folder.write("bad.txt", "graph(%x: f32[2]) {\n  %0 = aten::silu(%y)\n}\n");
+  const ToolResult wrong = run_tool({"inspect", bad.string()});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_TRUE(contains(wrong.err, "line 2"));
+}
+
+}  // namespace
+}  // namespace slipway

@@ -1,0 +1,70 @@
+// From the flags of `slipway export` to a model, example inputs and a configuration.
+#include "cli/export_options.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+
+namespace slipway::cli {
+namespace {
+
+constexpr const char* kWithPast = "text-generation-with-past";
+
+DType dtype_of(const std::string& name) {
+  if (name == "fp32") return DType::kF32;
+  if (name == "fp16") return DType::kF16;
+  if (name == "bf16") return DType::kBF16;
+  throw Error(kUsage, fmt::format("[export] --dtype {} is not one of fp32, fp16, bf16", name));
+}
+
+std::string text_or_file(const std::string& given) {
+  if (given.empty() || given[0] != '@') return given;
+  const auto file = MappedFile::open(given.substr(1));
+  return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+}
+
+}  // namespace
+
+void check_options(const ExportOptions& options) {
+  const bool has_shapes = !options.dynamic_shapes.empty();
+  if (options.is_static && has_shapes)
+    throw Error(kUsage,
+                "[export] --static and --dynamic-shapes exclude each other: with "
+                "--dynamic-shapes, axes that it does not list are fixed");
+  if (options.is_static && (!options.batch_size || !options.sequence_length))
+    throw Error(kUsage,
+                "[export] --static needs the sizes: give --batch-size and "
+                "--sequence-length");
+  if (!options.is_static && !has_shapes && (options.batch_size || options.sequence_length))
+    throw Error(kUsage,
+                "[export] --batch-size and --sequence-length fix sizes, and every size is "
+                "dynamic by default; give --static or --dynamic-shapes too");
+}
+
+PreTrainedModel open_model(const ExportOptions& options) {
+  const ModelOptions model_options{.dtype = dtype_of(options.dtype)};
+  PreTrainedModel model =
+      PreTrainedModel::from_pretrained(options.checkpoint, options.task, model_options);
+  if (!options.is_static || model.task() != kWithPast) return model;
+  if (options.task == kWithPast)
+    throw Error(kUnsupported,
+                "[export] text-generation-with-past grows its cache, so its sizes "
+                "cannot be static; leave --static out, or export the task "
+                "text-generation");
+  return PreTrainedModel::from_pretrained(options.checkpoint, "text-generation", model_options);
+}
+
+ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& options) {
+  const bool has_shapes = !options.dynamic_shapes.empty();
+  Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
+  if (options.opset) fields["opset_version"] = *options.opset;
+  const std::unique_ptr<ExportConfig> config = AutoExportConfig::from_dict(fields.dump());
+  if (has_shapes)
+    config->dynamic_shapes = dynamic_shapes_from_json(text_or_file(options.dynamic_shapes));
+  const Inputs inputs =
+      model.example_inputs(options.batch_size.value_or(2), options.sequence_length.value_or(8));
+  return AutoHfExporter::from_config(*config)->export_model(model, inputs, *config);
+}
+
+}  // namespace slipway::cli

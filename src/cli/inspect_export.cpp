@@ -1,0 +1,126 @@
+// Reports on exports, ONNX files and graphs in text form.
+#include <fmt/format.h>
+
+#include "backends/onnx/read.h"
+#include "base/mapped_file.h"
+#include "base/output.h"
+#include "cli/cli.h"
+#include "cli/inspect.h"
+#include "cli/leaves.h"
+#include "export/manifest.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+
+namespace slipway::cli {
+namespace {
+
+std::vector<LeafSpec> leaves(const std::vector<onnx::FileValue>& values) {
+  std::vector<LeafSpec> list;
+  for (const onnx::FileValue& value : values) list.push_back({value.name, value.dtype, value.dims});
+  return list;
+}
+
+Report summary_report(const onnx::FileSummary& summary) {
+  Report report;
+  Json opsets = Json::object();
+  std::string text;
+  for (const auto& [domain, version] : summary.opsets) {
+    opsets[domain] = version;
+    text += fmt::format(" {}{}", domain.empty() ? "" : domain + " ", version);
+  }
+  int64_t nodes = 0;
+  std::string counts;
+  for (const auto& [op, number] : summary.op_counts) {
+    nodes += number;
+    counts += fmt::format("    {} x {}\n", number, op);
+  }
+  report.json = {{"inputs", leaves_json(leaves(summary.inputs))},
+                 {"outputs", leaves_json(leaves(summary.outputs))},
+                 {"ir_version", summary.ir_version},
+                 {"opsets", opsets},
+                 {"producer", summary.producer},
+                 {"initializers", summary.initializers},
+                 {"external_files", summary.external_files},
+                 {"op_counts", summary.op_counts},
+                 {"metadata", summary.metadata}};
+  report.text = fmt::format(
+      "  ONNX opset{}, IR version {}, made by {}\n  inputs\n{}  outputs\n{}"
+      "  {} nodes, {} initializers\n{}",
+      text, summary.ir_version, summary.producer, leaves_text(leaves(summary.inputs)),
+      leaves_text(leaves(summary.outputs)), nodes, summary.initializers, counts);
+  return report;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path);
+  return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+}
+
+}  // namespace
+
+Report inspect_onnx(const std::filesystem::path& file) {
+  Report report = summary_report(onnx::read_summary(file));
+  report.json["kind"] = "onnx";
+  report.json["path"] = display(file);
+  report.text = fmt::format("ONNX model {}\n{}", display(file), report.text);
+  return report;
+}
+
+Report inspect_export(const std::filesystem::path& directory) {
+  const Manifest manifest = read_manifest(directory);
+  Report report;
+  report.json = {{"kind", "export"},
+                 {"path", display(directory)},
+                 {"format", manifest.export_format},
+                 {"components", Json::object()}};
+  report.text = fmt::format("{} export {}\n", manifest.export_format, display(directory));
+  for (const ManifestComponent& component : manifest.components) {
+    const ExportMetadata& metadata = component.metadata;
+    Json packages = Json::object();
+    std::string versions;
+    for (const auto& [name, version] : metadata.packages) {
+      packages[name] = version;
+      versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, version);
+    }
+    const std::string architecture = metadata.architecture.value_or("");
+    const std::string dtype = metadata.export_dtype.value_or("");
+    Json row = {{"file", component.file},
+                {"architecture", architecture},
+                {"dtype", dtype},
+                {"packages", packages},
+                {"export_config", parse_json(metadata.export_config, kManifestFile)}};
+    report.text += fmt::format("component {}: {}, {} {}\n  made with {}\n", component.name,
+                               component.file, architecture, dtype, versions);
+    if (manifest.export_format == "onnx") {
+      const Report file = summary_report(onnx::read_summary(directory / component.file));
+      row.update(file.json);
+      report.text += file.text;
+    }
+    report.json["components"][component.name] = std::move(row);
+  }
+  return report;
+}
+
+Report inspect_graph(const std::filesystem::path& file) {
+  const std::string where = display(file);
+  std::unique_ptr<Graph> graph;
+  try {
+    graph = parse_graph(read_text(file));
+    verify(*graph);
+  } catch (const Error& error) {
+    // The text is the user's: what verify() calls a fault of ours is one of the text here.
+    const ErrorKind kind = error.kind() == kInternal ? kInvalid : error.kind();
+    throw Error(kind,
+                fmt::format("[inspect] {} read as a graph in text form: {}", where, error.what()));
+  }
+  Report report;
+  std::map<std::string, int64_t> counts;
+  for (const Node* node : graph->order())
+    if (node->kind == NodeKind::kOp) ++counts[std::string(node->op->name())];
+  report.text = print(*graph);
+  report.json = {{"kind", "graph"}, {"path", where}, {"op_counts", counts}, {"text", report.text}};
+  return report;
+}
+
+}  // namespace slipway::cli

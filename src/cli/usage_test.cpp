@@ -1,0 +1,110 @@
+// The tool's errors: exit codes, JSON errors, help.
+#include <gtest/gtest.h>
+
+#include "base/test_expect.h"
+#include "cli/test_tool.h"
+
+namespace slipway {
+namespace {
+
+using test::run_tool;
+using test::ToolResult;
+
+TEST(Usage, HelpAndVersion) {
+  const ToolResult version = run_tool({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out, "slipway " SLIPWAY_VERSION "\n");
+  EXPECT_TRUE(contains(run_tool({"--help"}).out, "Typical use"));
+  for (const char* command :
+       {"export", "run", "generate", "embed", "inspect", "models", "formats"}) {
+    const ToolResult help = run_tool({command, "--help"});
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_TRUE(contains(help.out, std::string("slipway ") + command)) << command;
+    EXPECT_TRUE(contains(help.out, "Example")) << command;
+    EXPECT_TRUE(contains(help.out, "--json")) << command;
+  }
+}
+
+TEST(Usage, MistakesAreExitCode2) {
+  const std::vector<std::vector<std::string>> mistakes = {
+      {},
+      {"launch"},
+      {"export"},
+      {"export", "x", "y", "--task", "poetry"},
+      {"export", "x", "y", "--dtype", "fp7"},
+      {"export", "x", "y", "--opset", "many"},
+      {"export", "x", "y", "--batch-size", "0", "--static"},
+      {"export", "x", "y", "--static"},
+      {"export", "x", "y", "--static", "--batch-size", "2"},
+      {"export", "x", "y", "--batch-size", "2"},
+      {"export", "x", "y", "--static", "--dynamic-shapes", "{}", "--batch-size", "1"},
+      {"run", "x"},
+      {"generate", "x"},
+      {"generate", "x", "--max-new-tokens", "-1", "--prompt", "a"},
+      {"embed", "x"},
+      {"embed", "x", "--text", "a", "--pooling", "max"},
+      {"inspect"},
+      {"models", "--log-level", "loud"},
+      {"models", "extra"},
+  };
+  for (const auto& mistake : mistakes) {
+    std::string line;
+    for (const std::string& word : mistake) line += word + " ";
+    const ToolResult result = run_tool(mistake);
+    EXPECT_EQ(result.code, 2) << line << result.err;
+    EXPECT_TRUE(contains(result.err, "slipway: [")) << line;
+    EXPECT_EQ(result.out, "") << line;
+    std::vector<std::string> as_json = mistake;
+    as_json.push_back("--json");
+    const Json error = run_tool(as_json).json();
+    EXPECT_EQ(error["error"]["kind"], "usage") << line;
+    EXPECT_FALSE(error["error"]["message"].get<std::string>().empty()) << line;
+  }
+}
+
+TEST(Usage, ErrorsOfTheInputHaveTheirOwnCodes) {
+  const TestFolder folder;
+  folder.write("config.json", R"({"model_type": "perceptron"})");
+  folder.write("model.safetensors", std::string("\2\0\0\0\0\0\0\0{}", 10));
+  const ToolResult missing = run_tool({"export", "/nowhere", "/tmp/x", "--json"});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_EQ(missing.json()["error"]["kind"], "invalid");
+  const ToolResult unknown = run_tool({"export", folder.path().string(), "/tmp/x", "--json"});
+  EXPECT_EQ(unknown.code, 4);
+  EXPECT_EQ(unknown.json()["error"]["kind"], "unsupported");
+  EXPECT_TRUE(contains(unknown.out, "perceptron"));
+  const ToolResult format =
+      run_tool({"export", folder.path().string(), "/tmp/x", "--format", "tape"});
+  EXPECT_EQ(format.code, 4);
+  EXPECT_EQ(run_tool({"inspect", "/nowhere"}).code, 3);
+  EXPECT_EQ(run_tool({"run", "/nowhere", "--inputs", "a", "--outputs", "b"}).code, 3);
+}
+
+TEST(Usage, AClosedPipeIsNoFailure) {
+  const ToolResult result = run_tool({"models"}, "| true; exit ${PIPESTATUS:-0}");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(Usage, AFullOutputIsAnEnvironmentError) {
+  const ToolResult result = run_tool({"models"}, "> /dev/full");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_TRUE(contains(result.err, "standard output"));
+}
+
+TEST(Lists, ModelsAndFormats) {
+  const Json models = run_tool({"models", "--json"}).json()["models"];
+  bool found = false;
+  for (const Json& model : models) {
+    if (model["model_type"] != "llama") continue;
+    for (const Json& task : model["tasks"])
+      found = found || (task["task"] == "text-generation-with-past" &&
+                        task["architecture"] == "LlamaForCausalLM");
+  }
+  EXPECT_TRUE(found) << models;
+  EXPECT_EQ(run_tool({"--json", "formats"}).json()["formats"], Json::array({"onnx"}));
+  EXPECT_TRUE(contains(run_tool({"models"}).out, "bert\n"));
+}
+
+}  // namespace
+}  // namespace slipway

@@ -1,0 +1,156 @@
+// Generation and embeddings over exported models.
+#include "slipway/generation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "export/impl.h"
+#include "generation/generate.h"
+#include "generation/generation_settings.h"
+#include "generation/pooling.h"
+#include "runtime/input_values.h"
+
+namespace slipway {
+namespace {
+
+constexpr int64_t kDefaultNewTokens = 128;
+
+/// The graphs of "model", or of "prefill" and "decode".
+DecoderGraphs decoder_graphs(const ExportedModel& exported) {
+  const ModelRunner* prompt = nullptr;
+  const ModelRunner* step = nullptr;
+  std::vector<std::string> names;
+  for (const auto& [name, runner] : exported.runners()) {
+    names.push_back(name);
+    if (name == "model" || name == "prefill") prompt = &runner.impl().runner;
+    if (name == "model" || name == "decode") step = &runner.impl().runner;
+  }
+  if (prompt == nullptr || step == nullptr || names.size() > 2)
+    throw Error(kUnsupported, fmt::format("[generate] the export has the components {}, need "
+                                          "'model', or 'prefill' and 'decode'",
+                                          fmt::join(names, ", ")));
+  return {*prompt, *step};
+}
+
+GenerationSettings settings_of(const ExportedModel& exported) {
+  if (!exported.directory().empty())
+    return GenerationSettings::from_directory(exported.directory());
+  Json generation_config;
+  for (const CompanionFile& file : exported.impl().companions) {
+    if (file.name != "generation_config.json") continue;
+    if (const auto* path = std::get_if<std::filesystem::path>(&file.source))
+      generation_config = parse_json_file(*path);
+    else generation_config = parse_json(std::get<std::string>(file.source), file.name);
+  }
+  const std::string& config = exported.config();
+  return GenerationSettings::from_json(generation_config,
+                                       config.empty() ? Json() : parse_json(config, "config.json"));
+}
+
+/// How many new tokens, when the caller does not say: what the files say, as far as the model goes.
+int64_t default_new_tokens(const GenerationSettings& settings, int64_t prompt,
+                           std::optional<int64_t> limit) {
+  int64_t count = kDefaultNewTokens;
+  if (settings.max_new_tokens) count = *settings.max_new_tokens;
+  else if (settings.max_length && *settings.max_length > prompt)
+    count = *settings.max_length - prompt;
+  if (limit && count - 1 > *limit - prompt) {
+    // At least one, so that a prompt that is itself too long meets the check with its message.
+    count = std::max<int64_t>(1, *limit - prompt + 1);
+    log::info(
+        fmt::format("generating at most {} tokens: the model has {} positions", count, *limit));
+  }
+  return count;
+}
+
+Tensor find_input(const Inputs& inputs, const std::string& name) {
+  const auto at = inputs.find(name);
+  return at == inputs.end() ? Tensor() : at->second;
+}
+
+/// The longest row that the encoder's position table takes.
+std::optional<int64_t> position_limit(const ModelRunner& runner) {
+  const DecoderGraphs graphs{runner, runner};
+  return max_sequence_length(graphs);
+}
+
+}  // namespace
+
+Generated generate(const ExportedModel& exported, const Inputs& inputs,
+                   const GenerationOptions& options) {
+  const Tensor ids = find_input(inputs, "input_ids");
+  if (!ids.defined())
+    throw Error(kInvalid,
+                "[generate] there is no input_ids among the inputs; give the prompt's "
+                "ids under this name");
+  std::vector<std::string> unused;
+  for (const auto& [name, tensor] : inputs)
+    if (name != "input_ids" && name != "attention_mask") unused.push_back(name);
+  if (!unused.empty())
+    log::warning(fmt::format("generation makes these inputs itself, yours are not used: {}",
+                             fmt::join(unused, ", ")));
+  const DecoderGraphs graphs = decoder_graphs(exported);
+  const GenerationSettings settings = settings_of(exported);
+  const std::vector<int64_t> ends = options.eos_token_ids.value_or(settings.eos_ids);
+
+  GreedyOptions greedy;
+  greedy.first_step_top = options.first_step_top;
+  greedy.on_token = options.on_token;
+  if (!options.ignore_eos) greedy.eos_ids = ends;
+  greedy.pad_id = ends.empty() ? 0 : ends[0];
+  if (settings.pad_id) greedy.pad_id = *settings.pad_id;
+  if (options.pad_token_id) greedy.pad_id = *options.pad_token_id;
+  if (options.max_new_tokens) greedy.max_new_tokens = *options.max_new_tokens;
+  else
+    greedy.max_new_tokens =
+        default_new_tokens(settings, ids.rank() == 2 ? ids.dim(1) : 0, max_sequence_length(graphs));
+  GreedyResult made = generate_greedy(graphs, ids, find_input(inputs, "attention_mask"), greedy);
+
+  Generated result;
+  result.new_ids = std::move(made.new_ids);
+  result.lengths = std::move(made.lengths);
+  result.reached_eos = std::move(made.reached_eos);
+  for (const auto& row : made.first_step_top) {
+    result.first_step_top.emplace_back();
+    for (const auto& [id, logit] : row) result.first_step_top.back().push_back({id, logit});
+  }
+  result.prefill_seconds = made.prefill_seconds;
+  result.decode_seconds = made.decode_seconds;
+  if (made.decode_steps > 0 && made.decode_seconds > 0)
+    result.tokens_per_second = static_cast<double>(made.decode_steps) / made.decode_seconds;
+  return result;
+}
+
+Tensor embed(const ExportedModel& exported, const TextProcessor& processor,
+             const std::vector<std::string>& texts, const EmbedOptions& options) {
+  exported.program();  // refuses several components
+  const ModelRunner& runner = exported.runners()[0].second.impl().runner;
+  const std::string output = "last_hidden_state";
+  const auto has = [](const std::vector<IoSpec>& specs, const std::string& name) {
+    return std::any_of(specs.begin(), specs.end(),
+                       [&](const IoSpec& spec) { return spec.name == name; });
+  };
+  if (!has(runner.outputs(), output))
+    throw Error(kUnsupported,
+                "[embed] the export has no output last_hidden_state; export the "
+                "model for the task feature-extraction");
+  if (texts.empty()) throw Error(kUsage, "[embed] there is no text to embed");
+  const PoolingSettings settings = PoolingSettings::from_directory(exported.directory());
+  const Pooling pooling = pooling_named(options.pooling.value_or(settings.pooling));
+  const bool normalize = options.normalize.value_or(settings.normalize);
+  std::optional<int64_t> max_length = settings.max_length;
+  if (const auto limit = position_limit(runner); limit && (!max_length || *limit < *max_length))
+    max_length = limit;
+  Inputs inputs = processor.encode_texts(texts, max_length);
+  const Tensor mask = inputs.at("attention_mask");
+  for (auto at = inputs.begin(); at != inputs.end();)
+    at = has(runner.inputs(), at->first) ? std::next(at) : inputs.erase(at);
+  const NamedTensors outputs = runner.run(inputs, {output});
+  const Tensor rows = pool(outputs[0].second, mask, pooling);
+  return normalize ? l2_normalize(rows) : rows;
+}
+
+}  // namespace slipway
