@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Checks against the Python reference: makes its environment once, then runs tests/interop.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tool=build/release/bin/slipway
+venv=.venvs/reference
+stamp=$venv/.installed
+packages="transformers==5.23.0 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0 onnxscript==0.7.2 accelerate==1.15.0 safetensors==0.8.0"
+
+[ -x "$tool" ] || { echo "interop: $tool is missing; run make build first" >&2; exit 5; }
+if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
+  echo "interop: installing the reference (once)"
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check uv
+  # shellcheck disable=SC2086
+  "$venv/bin/uv" pip install -q --python "$venv/bin/python" $packages
+  echo "$packages" > "$stamp"
+fi
+exec "$venv/bin/python" tests/interop/run.py "$tool"
