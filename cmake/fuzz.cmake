@@ -13,4 +13,7 @@ foreach(source ${fuzz_sources})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   list(APPEND fuzz_targets ${name})
 endforeach()
+# The manifest is read above the core.
+target_sources(fuzz_manifest PRIVATE src/export/manifest.cpp src/export/manifest_read.cpp
+  src/export/pytree.cpp src/export/pytree_names.cpp)
 add_custom_target(fuzz DEPENDS ${fuzz_targets})

@@ -3,60 +3,23 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
-#include <utility>
 
-#include "base/log.h"
 #include "checkpoint/config.h"
 #include "checkpoint/config_value.h"
+#include "checkpoint/rope_statements.h"
 #include "slipway/error.h"
 
 namespace slipway {
 namespace {
 
-using config_value::Where;
-
-constexpr std::array kTypes = {"default", "linear", "dynamic", "yarn", "llama3", "longrope"};
-
-/// Fields that say how frequencies are scaled: without a type beside them they mean nothing.
-constexpr std::array kScalingFields = {"factor",       "attention_factor", "beta_fast",
-                                       "beta_slow",    "mscale",           "mscale_all_dim",
-                                       "truncate",     "low_freq_factor",  "high_freq_factor",
-                                       "short_factor", "long_factor"};
-/// Fields of any type; the mrope ones are read by the models that have several position axes.
-constexpr std::array kOtherFields = {"rope_theta", "partial_rotary_factor",
-                                     "original_max_position_embeddings", "mrope_section",
-                                     "mrope_interleaved"};
+/// Each is compared with the others; a model has two or three.
+constexpr size_t kMaxLayerTypes = 64;
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
-
-/// What the file says about each field, from whichever spelling.
-class Statements {
- public:
-  explicit Statements(const std::string& source) : source_(source) {}
-
-  /// Records a value; null says nothing. Throws where another spelling said something else.
-  void state(const std::string& field, Json value, const std::string& key) {
-    if (value.is_null()) return;
-    const auto [it, added] = said_.emplace(field, std::make_pair(value, key));
-    if (added || it->second.first == value) return;
-    throw Error(kInvalid,
-                fmt::format("[{}] {} is {} but {} is {}; remove one of the two spellings", source_,
-                            it->second.second, describe(it->second.first), key, describe(value)));
-  }
-
-  bool has(const std::string& field) const { return said_.count(field) != 0; }
-  const Json& value(const std::string& field) const { return said_.at(field).first; }
-  Where where(const std::string& field) const { return {source_, said_.at(field).second}; }
-
- private:
-  const std::string& source_;
-  std::map<std::string, std::pair<Json, std::string>> said_;
-};
 
 /// Whether a dictionary holds settings per layer type rather than settings.
 bool is_layered(const Json* dict) {
@@ -64,40 +27,10 @@ bool is_layered(const Json* dict) {
          std::any_of(dict->begin(), dict->end(), [](const Json& v) { return v.is_object(); });
 }
 
-/// Today's name of a type: "su" was longrope, "mrope" is the default on several axes.
-std::string current_type(const Where& where, const Json& value) {
-  const std::string& word = config_value::text(where, value);
-  if (word == "su") return "longrope";
-  return word == "mrope" ? "default" : word;
-}
-
-void state_dictionary(Statements& said, const std::string& source, const Json& dict,
-                      const std::string& path) {
-  bool typed = false, scaled = false;
-  for (const auto& [key, value] : dict.items()) {
-    const std::string full = path + "." + key;
-    if (value.is_null()) continue;
-    if (key == "rope_type" || key == "type") {
-      said.state("rope_type", current_type({source, full}, value), full);
-      typed = true;
-    } else if (contains(kScalingFields, key) || contains(kOtherFields, key)) {
-      scaled = scaled || contains(kScalingFields, key);
-      said.state(key, value, full);
-    } else {
-      log::warning_once(
-          fmt::format("[{}] {} is not a rotary setting that is known here; it is ignored", source,
-                      quote(full)));
-    }
-  }
-  if (scaled && !typed)
-    config_value::fail_missing({source, path + ".rope_type"},
-                               fmt::format("one of {}", fmt::join(kTypes, ", ")));
-}
-
 /// The fields of one type, read from statements into RopeParameters.
 class Reader {
  public:
-  Reader(const Statements& said, const Config& config, const std::string& path)
+  Reader(const RopeStatements& said, const Config& config, const std::string& path)
       : said_(said), config_(config), path_(path) {}
 
   bool has(const std::string& field) const { return said_.has(field); }
@@ -151,7 +84,7 @@ class Reader {
     config_value::fail_missing({config_.source(), path_ + "." + field}, need);
   }
 
-  const Statements& said_;
+  const RopeStatements& said_;
   const Config& config_;
   const std::string& path_;
 };
@@ -206,6 +139,9 @@ RopeParameters Config::rope(std::string_view layer_type,
         config_value::fail({source_, key + "." + name}, entry,
                            "an object, as the other layer types beside it");
       if (!contains(layered, name)) layered.push_back(name);
+      if (layered.size() > kMaxLayerTypes)
+        config_value::fail({source_, key}, *dict,
+                           fmt::format("at most {} layer types", kMaxLayerTypes));
     }
   }
 
@@ -227,7 +163,7 @@ RopeParameters Config::rope(std::string_view layer_type,
     return first;
   }
 
-  Statements said(source_);
+  RopeStatements said(source_);
   std::string path = "rope_parameters";  // where a missing field belongs
   bool own_entry = false;
   for (const std::string& key : spellings) {
@@ -244,7 +180,7 @@ RopeParameters Config::rope(std::string_view layer_type,
       dict = &*it;
       own_entry = true;
     }
-    state_dictionary(said, source_, *dict, path);
+    said.state_dictionary(*dict, path);
   }
   for (const char* key : {"rope_theta", "partial_rotary_factor"}) {
     // A layer type's own value stands beside the value of the other types.
@@ -257,10 +193,10 @@ RopeParameters Config::rope(std::string_view layer_type,
   // Before it was called longrope, "yarn" was also written for settings that list their factors.
   if (p.rope_type == "yarn" && said.has("short_factor") && said.has("long_factor"))
     p.rope_type = "longrope";
-  if (!contains(kTypes, p.rope_type))
+  if (!contains(kRopeTypes, p.rope_type))
     throw Error(kUnsupported, fmt::format("[{}] {}: got the unknown rope type {}, need one of {}",
                                           source_, said.where("rope_type").key, quote(p.rope_type),
-                                          fmt::join(kTypes, ", ")));
+                                          fmt::join(kRopeTypes, ", ")));
   if (contains(std::array{"yarn", "llama3", "longrope"}, p.rope_type))
     if (const Json* value = find("original_max_position_embeddings"))
       said.state("original_max_position_embeddings", *value, "original_max_position_embeddings");

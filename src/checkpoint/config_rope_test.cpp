@@ -110,6 +110,14 @@ TEST(ConfigRope, LayerTypesOfTheirOwn) {
       "rope_parameters.factor: got the number 2, need an object"));
 }
 
+TEST(ConfigRope, TooManyLayerTypes) {
+  std::string entries;
+  for (int i = 0; i < 65; ++i)
+    entries += (i ? ", \"" : "\"") + std::to_string(i) + R"(": {"rope_theta": 1})";
+  EXPECT_TRUE(contains(error(kInvalid, "\"rope_parameters\": {" + entries + "}"),
+                       "at most 64 layer types"));
+}
+
 TEST(ConfigRope, NoSilentBase) {
   EXPECT_TRUE(
       contains(error(kInvalid, ""), "rope_parameters.rope_theta and rope_theta are both absent"));

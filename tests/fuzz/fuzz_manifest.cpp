@@ -3,36 +3,28 @@
 
 #include "export/manifest.h"
 #include "export/pytree.h"
-#include "slipway/error.h"
+#include "fuzz.h"
 
 namespace {
 
-/// Any input may be refused as bad or unsupported; every other outcome is a finding.
-template <class Call>
-void allow_refusal(Call call) {
-  try {
-    call();
-  } catch (const slipway::Error& e) {
-    if (e.kind() == slipway::kInternal) __builtin_trap();
-  }
-}
+using slipway::fuzz::attempt;
 
 void read_spec(std::string_view text) {
-  allow_refusal([&] {
+  attempt([&] {
     const slipway::TreeSpec spec = slipway::parse_tree_spec(text, "spec");
     // What was read is written as a text that reads the same.
     if (slipway::parse_tree_spec(slipway::dump_tree_spec(spec), "spec") != spec) __builtin_trap();
-    allow_refusal([&] { slipway::leaf_names(spec, "spec"); });
-    allow_refusal([&] { slipway::input_leaf_names(spec, "spec"); });
+    attempt([&] { slipway::leaf_names(spec, "spec"); });
+    attempt([&] { slipway::input_leaf_names(spec, "spec"); });
   });
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view text = slipway::fuzz::text(data, size);
   read_spec(text);
-  allow_refusal([&] {
+  attempt([&] {
     const slipway::Manifest manifest = slipway::parse_manifest(text, "export.json");
     for (const auto& component : manifest.components) {
       if (component.file.find('/') != std::string::npos) __builtin_trap();
