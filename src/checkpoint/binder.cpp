@@ -62,7 +62,7 @@ std::string WeightBinder::resolve(std::string_view name) const {
   }
   for (const std::string& spelling : spellings) {
     if (store_->find(spelling) != nullptr) return spelling;
-    const std::string legacy = legacy_spelling(spelling);
+    std::string legacy = legacy_spelling(spelling);
     if (!legacy.empty() && store_->find(legacy) != nullptr) return legacy;
   }
   return "";

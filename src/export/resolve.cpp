@@ -132,7 +132,7 @@ std::map<std::string, Sym> resolve_dims(const ExportedProgram& symbolic, const I
       known.insert(own.name());
     }
   }
-  const std::map<std::string, Sym> dims = choices.dims();
+  std::map<std::string, Sym> dims = choices.dims();
   for (const Node* input : symbolic.graph->inputs()) {
     const auto given = inputs.find(input->name);
     for (size_t axis = 0; axis < input->types[0].shape.size(); ++axis) {
