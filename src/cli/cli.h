@@ -1,12 +1,15 @@
 // What the commands share: the global options, output, and how a command is registered.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
+
+namespace CLI {
+class App;
+}
 
 namespace slipway::cli {
 

@@ -1,4 +1,5 @@
 // slipway embed: sentences become vectors.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/cli.h"

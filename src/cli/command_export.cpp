@@ -1,4 +1,5 @@
 // slipway export: a checkpoint becomes an export directory.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,5 @@
 // slipway generate: text, or ids, continued greedily.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // slipway inspect: what a file or folder holds.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <fstream>

@@ -1,4 +1,5 @@
 // slipway models, slipway formats: what this build supports.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/cli.h"

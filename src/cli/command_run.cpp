@@ -1,4 +1,5 @@
 // slipway run: one call of an export, tensors in and out of safetensors files.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/output.h"

@@ -1,4 +1,5 @@
 // The command line: parsing, logging, and what an error becomes.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <csignal>
