@@ -162,6 +162,7 @@ std::vector<Value> Graph::emit_all(const Op& op, const std::vector<OpArg>& args)
   std::vector<Arg> bound = bind(op, args);
   std::vector<ValueType> types;
   if (typing_ == Typing::kInferred) {
+    SLIPWAY_ASSERT(op.row.infer != nullptr);  // such ops are emitted with emit_as
     types = op.row.infer(Args(op, bound));
     SLIPWAY_ASSERT(op.schema.variadic_output ||
                    types.size() == static_cast<size_t>(op.schema.num_outputs));
@@ -174,9 +175,21 @@ std::vector<Value> Graph::emit_all(const Op& op, const std::vector<OpArg>& args)
   const size_t num_outputs = typing_ == Typing::kInferred
                                  ? types.size()
                                  : static_cast<size_t>(std::max(op.schema.num_outputs, 1));
+  return add_op(op, std::move(bound), std::move(types), num_outputs);
+}
+
+std::vector<Value> Graph::emit_as(const Op& op, const std::vector<OpArg>& args,
+                                  std::vector<ValueType> types) {
+  SLIPWAY_ASSERT(typing_ == Typing::kInferred && !types.empty());
+  const size_t num_outputs = types.size();
+  return add_op(op, bind(op, args), std::move(types), num_outputs);
+}
+
+std::vector<Value> Graph::add_op(const Op& op, std::vector<Arg> args, std::vector<ValueType> types,
+                                 size_t num_outputs) {
   Node* node = add_node(NodeKind::kOp);
   node->op = &op;
-  node->args = std::move(bound);
+  node->args = std::move(args);
   node->types = std::move(types);
   std::vector<Value> outs;
   for (size_t i = 0; i < num_outputs; ++i) outs.push_back(node->out(static_cast<int>(i)));

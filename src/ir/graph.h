@@ -97,6 +97,8 @@ class Graph {
 
  private:
   Node* add_node(NodeKind kind);
+  std::vector<Value> add_op(const Op& op, std::vector<Arg> args, std::vector<ValueType> types,
+                            size_t num_outputs);
 
   Typing typing_;
   std::vector<std::unique_ptr<Node>> nodes_;
