@@ -54,7 +54,9 @@ void add_embed(CLI::App& app, Globals& globals) {
       ->allow_extra_args(false);
   sub->add_option("--pooling", command->options.pooling, "How token vectors become one")
       ->check(CLI::IsMember({"mean", "cls"}));
-  sub->add_flag("--normalize,!--no-normalize", command->options.normalize, "Vectors of length 1");
+  sub->add_flag_function(
+      "--normalize,!--no-normalize",
+      [command](int64_t times) { command->options.normalize = times > 0; }, "Vectors of length 1");
   sub->add_option("--device", command->device, "cpu, cuda, cuda:1")->capture_default_str();
   add_globals(*sub, globals);
   sub->callback([command, &globals] { embed_texts(*command, globals.json); });

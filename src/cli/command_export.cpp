@@ -160,8 +160,9 @@ void add_export(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   command->add_option("--opset", options->opset, "ONNX opset, 18 to 24; default 20");
   command->add_flag("--dry-run", options->dry_run, "Show what would be written");
-  command->add_flag("--validate,!--no-validate", options->validate,
-                    "Run what was written; default: below 100 MB of weights");
+  command->add_flag_function(
+      "--validate,!--no-validate", [options](int64_t times) { options->validate = times > 0; },
+      "Run what was written; default: below 100 MB of weights");
   add_globals(*command, globals);
   command->callback([options, &globals] { export_checkpoint(*options, globals.json); });
 }

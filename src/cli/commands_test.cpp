@@ -16,9 +16,9 @@ using test::successor_decoder;
 using test::ToolResult;
 using test::word_encoder;
 
-class Decoder : public testing::Test {
+class ToolOnDecoder : public testing::Test {
  protected:
-  Decoder() {
+  ToolOnDecoder() {
     save_export(folder_, successor_decoder(),
                 R"({"vocab_size": 8, "eos_token_id": 6, "pad_token_id": 0})");
   }
@@ -30,14 +30,14 @@ class Decoder : public testing::Test {
   TestFolder folder_;
 };
 
-TEST_F(Decoder, PromptStreamsText) {
+TEST_F(ToolOnDecoder, PromptStreamsText) {
   const ToolResult result = generate({"--prompt", "a b"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "c"));
   EXPECT_EQ(result.out.back(), '\n');
 }
 
-TEST_F(Decoder, JsonOfABatch) {
+TEST_F(ToolOnDecoder, JsonOfABatch) {
   const ToolResult result = generate({"--prompt", "a b c", "--prompt", "d", "--json"});
   ASSERT_EQ(result.code, 0) << result.err << result.out;
   const Json json = result.json();
@@ -51,14 +51,14 @@ TEST_F(Decoder, JsonOfABatch) {
   EXPECT_TRUE(json["tokens_per_second"].is_number());
 }
 
-TEST_F(Decoder, IgnoresEndTokensWhenAsked) {
+TEST_F(ToolOnDecoder, IgnoresEndTokensWhenAsked) {
   const Json json =
       generate({"--prompt", "d", "--ignore-eos", "--max-new-tokens", "4", "--json"}).json();
   EXPECT_EQ(json["new_ids"], Json::parse("[[5, 6, 7, 0]]"));
   EXPECT_EQ(json["finish_reasons"][0], "length");
 }
 
-TEST_F(Decoder, GenerationConfigEndsAndCounts) {
+TEST_F(ToolOnDecoder, GenerationConfigEndsAndCounts) {
   folder_.write("generation_config.json", R"({"eos_token_id": [5], "max_new_tokens": 2})");
   EXPECT_EQ(generate({"--prompt", "a", "--json"}).json()["new_ids"], Json::parse("[[2, 3]]"));
   EXPECT_EQ(generate({"--prompt", "c", "--json"}).json()["new_ids"], Json::parse("[[4, 5]]"));
@@ -66,14 +66,14 @@ TEST_F(Decoder, GenerationConfigEndsAndCounts) {
             Json::parse("[[2, 3, 4]]"));
 }
 
-TEST_F(Decoder, ChatGoesThroughTheTemplate) {
+TEST_F(ToolOnDecoder, ChatGoesThroughTheTemplate) {
   // The template of this export ends every conversation with the word b.
   const Json json = generate({"--chat", "e", "--max-new-tokens", "1", "--json"}).json();
   EXPECT_EQ(json["input_ids"], Json::parse("[[5, 2]]"));
   EXPECT_EQ(json["new_ids"], Json::parse("[[3]]"));
 }
 
-TEST_F(Decoder, InputsFromAFile) {
+TEST_F(ToolOnDecoder, InputsFromAFile) {
   const std::string file = (folder_ / "in.safetensors").string();
   write_safetensors(file, {{"input_ids", Tensor::of<int64_t>({2, 2}, {0, 3, 1, 2})},
                            {"attention_mask", Tensor::of<int64_t>({2, 2}, {0, 1, 1, 1})}});
@@ -85,7 +85,7 @@ TEST_F(Decoder, InputsFromAFile) {
             Json::parse("[null, null]"));
 }
 
-TEST_F(Decoder, RefusesBadPrompts) {
+TEST_F(ToolOnDecoder, RefusesBadPrompts) {
   const ToolResult empty = generate({"--prompt", "", "--json"});
   EXPECT_EQ(empty.code, 3) << empty.out;
   EXPECT_TRUE(contains(empty.out, "empty"));
@@ -97,7 +97,7 @@ TEST_F(Decoder, RefusesBadPrompts) {
   EXPECT_TRUE(contains(beyond.err, "8"));
 }
 
-TEST_F(Decoder, RunWritesLeafNames) {
+TEST_F(ToolOnDecoder, RunWritesLeafNames) {
   const std::string in = (folder_ / "in.safetensors").string();
   const std::string out = (folder_ / "out.safetensors").string();
   write_safetensors(in, {{"input_ids", Tensor::of<int32_t>({1, 3}, {1, 2, 3})}});
@@ -115,7 +115,7 @@ TEST_F(Decoder, RunWritesLeafNames) {
             2);
 }
 
-TEST_F(Decoder, InspectTellsInputsAndOps) {
+TEST_F(ToolOnDecoder, InspectTellsInputsAndOps) {
   const ToolResult text = run_tool({"inspect", folder_.path().string()});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_TRUE(contains(text.out, "input_ids: int64[batch_size, sequence_length]"));
@@ -127,9 +127,9 @@ TEST_F(Decoder, InspectTellsInputsAndOps) {
   EXPECT_EQ(run_tool({"embed", folder_.path().string(), "--text", "a"}).code, 4);
 }
 
-class Encoder : public testing::Test {
+class ToolOnEncoder : public testing::Test {
  protected:
-  Encoder() { save_export(folder_, word_encoder(), R"({"vocab_size": 8})"); }
+  ToolOnEncoder() { save_export(folder_, word_encoder(), R"({"vocab_size": 8})"); }
   ToolResult embed(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {"embed", folder_.path().string(), "--json"});
     return run_tool(arguments);
@@ -137,7 +137,7 @@ class Encoder : public testing::Test {
   TestFolder folder_;
 };
 
-TEST_F(Encoder, PoolsAndNormalizes) {
+TEST_F(ToolOnEncoder, PoolsAndNormalizes) {
   const ToolResult mean = embed({"--text", "a b c", "--text", "d"});
   ASSERT_EQ(mean.code, 0) << mean.err << mean.out;
   EXPECT_EQ(mean.json()["embeddings"], Json::parse("[[2.0, 1.0], [4.0, 1.0]]"));
@@ -147,7 +147,7 @@ TEST_F(Encoder, PoolsAndNormalizes) {
   EXPECT_NEAR(unit[0].get<double>(), 3 / std::sqrt(10.0), 1e-6);
 }
 
-TEST_F(Encoder, TheExportsFilesDecide) {
+TEST_F(ToolOnEncoder, TheExportsFilesDecide) {
   folder_.write("modules.json", R"([{"type": "x.Normalize", "path": "2_Normalize"}])");
   folder_.write("sentence_bert_config.json", R"({"max_seq_length": 1})");
   const Json cut = embed({"--text", "c d e"}).json()["embeddings"][0];
@@ -156,7 +156,7 @@ TEST_F(Encoder, TheExportsFilesDecide) {
             Json::parse("[[3.0, 1.0]]"));
 }
 
-TEST_F(Encoder, TextInBracketsIsText) {
+TEST_F(ToolOnEncoder, TextInBracketsIsText) {
   EXPECT_EQ(embed({"--text", "[b]", "--no-normalize"}).json()["embeddings"].size(), 1u);
   EXPECT_EQ(run_tool({"generate", folder_.path().string(), "--prompt", "a"}).code, 4);
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
@@ -50,6 +51,16 @@ std::string options_json(const SessionOptions& options) {
   return json.dump();
 }
 
+/// The reference's exporter writes some fixed sizes as symbols named "2" or "8".
+DimSpec dim_spec(int64_t size, const std::string& symbol) {
+  int64_t number = 0;
+  const char* end = symbol.data() + symbol.size();
+  const auto parsed = std::from_chars(symbol.data(), end, number);
+  const bool is_number = !symbol.empty() && parsed.ec == std::errc() && parsed.ptr == end;
+  if (size < 0 && is_number && number >= 0) return {number, ""};
+  return {size < 0 ? -1 : size, symbol};
+}
+
 std::vector<IoSpec> specs(const abi::IoDescription* ios, size_t count) {
   std::vector<IoSpec> result;
   for (size_t i = 0; i < count; ++i) {
@@ -57,7 +68,7 @@ std::vector<IoSpec> specs(const abi::IoDescription* ios, size_t count) {
     SLIPWAY_ASSERT(dtype.has_value());
     IoSpec spec{ios[i].name, *dtype, {}};
     for (int32_t d = 0; d < ios[i].num_dims; ++d)
-      spec.dims.push_back({ios[i].sizes[d] < 0 ? -1 : ios[i].sizes[d], ios[i].symbols[d]});
+      spec.dims.push_back(dim_spec(ios[i].sizes[d], ios[i].symbols[d]));
     result.push_back(std::move(spec));
   }
   return result;

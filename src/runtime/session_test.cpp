@@ -38,6 +38,24 @@ Graph identity() {
       .node("Identity", {"x"}, "y");
 }
 
+TEST(Session, NumbersAsSymbolsAreSizes) {
+  const TempDir dir;
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(identity().bytes()));
+  model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_param("2");
+  test::write(dir / "m.onnx", model.SerializeAsString());
+  const Session session = Session::open("onnx", dir / "m.onnx");
+  ASSERT_EQ(session.inputs()[0].dims.size(), 2u);
+  EXPECT_FALSE(session.inputs()[0].dims[0].is_fixed());
+  EXPECT_EQ(session.inputs()[0].dims[1].size, 2);
+}
+
 TEST(Session, DescribesAndRuns) {
   const TempDir dir;
   const Session session = Session::open("onnx", identity().save(dir / "é 模型.onnx"));
