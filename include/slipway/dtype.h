@@ -11,8 +11,8 @@ namespace slipway {
 enum class DType : uint8_t {
   kF64 = 0,
   kF32 = 1,
-  kF16 = 2,   ///< IEEE 754 binary16
-  kBF16 = 3,  ///< the upper half of a binary32
+  kF16 = 2,     ///< IEEE 754 binary16
+  kBF16 = 3,    ///< the upper half of a binary32
   kF8E4M3 = 4,  ///< OCP FP8 E4M3, finite only ("e4m3fn")
   kF8E5M2 = 5,  ///< OCP FP8 E5M2
   kI64 = 6,
