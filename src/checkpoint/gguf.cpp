@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "base/json.h"
 #include "checkpoint/gguf_quant.h"
@@ -211,26 +212,26 @@ class GgufParser {
     return static_cast<uint64_t>(bytes);
   }
 
-  void place_tensors() {
+  uint64_t alignment() const {
     const auto stated = file_->metadata().find_int("general.alignment", 1, 1 << 20);
-    const auto alignment = static_cast<uint64_t>(stated.value_or(32));
-    if (!std::has_single_bit(alignment) || alignment < 8)
-      invalid(
-          fmt::format("general.alignment: got {}, need a power of two of at least 8", alignment));
-    const auto aligned = [&](uint64_t n) { return (n + alignment - 1) & ~(alignment - 1); };
-    const uint64_t data = offsets_.empty() ? at_ : aligned(at_);
+    const auto n = static_cast<uint64_t>(stated.value_or(32));
+    if (!std::has_single_bit(n) || n < 8)
+      invalid(fmt::format("general.alignment: got {}, need a power of two of at least 8", n));
+    return n;
+  }
 
-    struct Range {
-      uint64_t begin, end;
-      size_t tensor;
-    };
+  /// Gives every tensor its bytes. The data begin at the first aligned byte after the table.
+  void place_tensors() {
+    const uint64_t unit = alignment();
+    const auto aligned = [&](uint64_t n) { return (n + unit - 1) & ~(unit - 1); };
+    const uint64_t data = offsets_.empty() ? at_ : aligned(at_);
     std::vector<Range> ranges;
     ranges.reserve(offsets_.size());
     for (size_t i = 0; i < offsets_.size(); ++i) {
       const GgufTensor& tensor = file_->tensors_[i];
-      if (offsets_[i] % alignment != 0)
+      if (offsets_[i] % unit != 0)
         invalid(fmt::format("tensor {}: got offset {}, need a multiple of the alignment {}",
-                            quote(tensor.name), offsets_[i], alignment));
+                            quote(tensor.name), offsets_[i], unit));
       uint64_t begin = 0, end = 0;
       if (__builtin_add_overflow(data, offsets_[i], &begin) ||
           __builtin_add_overflow(begin, stored_bytes(tensor), &end) || end > INT64_MAX)
@@ -238,16 +239,8 @@ class GgufParser {
                             offsets_[i]));
       ranges.push_back({begin, end, i});
     }
-    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
-      return a.begin != b.begin ? a.begin < b.begin : a.tensor < b.tensor;
-    });
-    for (size_t i = 1; i < ranges.size(); ++i)
-      if (ranges[i].begin < ranges[i - 1].end)
-        invalid(fmt::format("tensors {} and {} overlap",
-                            quote(file_->tensors_[ranges[i - 1].tensor].name),
-                            quote(file_->tensors_[ranges[i].tensor].name)));
+    const uint64_t end = end_without_overlap(ranges).value_or(data);
     // Writers pad the last tensor or do not; anything else is a cut or a joined file.
-    const uint64_t end = ranges.empty() ? data : ranges.back().end;
     if (bytes_.size() != end && bytes_.size() != aligned(end))
       invalid(
           fmt::format("got a file of {} bytes, its tensor table needs {}; it was cut short or "
@@ -256,6 +249,25 @@ class GgufParser {
     for (const Range& range : ranges)
       file_->tensors_[range.tensor].bytes = bytes_.subspan(
           static_cast<size_t>(range.begin), static_cast<size_t>(range.end - range.begin));
+  }
+
+  struct Range {
+    uint64_t begin, end;
+    size_t tensor;
+  };
+
+  /// The end of the last range; no range may reach into the next.
+  std::optional<uint64_t> end_without_overlap(std::vector<Range> ranges) const {
+    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.tensor < b.tensor;
+    });
+    for (size_t i = 1; i < ranges.size(); ++i)
+      if (ranges[i].begin < ranges[i - 1].end)
+        invalid(fmt::format("tensors {} and {} overlap",
+                            quote(file_->tensors_[ranges[i - 1].tensor].name),
+                            quote(file_->tensors_[ranges[i].tensor].name)));
+    if (ranges.empty()) return std::nullopt;
+    return ranges.back().end;
   }
 
   void index_names() {
