@@ -18,6 +18,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Examples:
   slipway generate out/ --chat "What is gravity?"
+  slipway generate out/ --system "Answer in one word." --chat "What is 2 + 2?"
   slipway generate out/ --prompt "Once upon a time" --max-new-tokens 40
   slipway generate out/ --prompt "One" --prompt "Two" --json         two rows of one batch
   slipway generate out/ --inputs ids.safetensors --ignore-eos --json
@@ -27,7 +28,7 @@ Examples:
 and where to stop come from generation_config.json and config.json unless they are given here.)";
 
 struct GenerateCommand {
-  std::string directory, inputs, device = "cpu";
+  std::string directory, inputs, system, device = "cpu";
   std::vector<std::string> prompts, chats;
   std::optional<int64_t> max_new_tokens;
   bool ignore_eos = false;
@@ -49,9 +50,17 @@ Inputs read_inputs(const GenerateCommand& command, const std::optional<TextProce
   if (!command.inputs.empty()) return read_safetensors(command.inputs);
   if (!command.prompts.empty()) return processor->encode_prompts(command.prompts);
   std::vector<std::string> conversations;
-  for (const std::string& text : command.chats)
-    conversations.push_back(Json::array({{{"role", "user"}, {"content", text}}})
-                                .dump(-1, ' ', false, Json::error_handler_t::strict));
+  for (const std::string& text : command.chats) {
+    Json messages = Json::array();
+    if (!command.system.empty())
+      messages.push_back({{"role", "system"}, {"content", command.system}});
+    messages.push_back({{"role", "user"}, {"content", text}});
+    try {
+      conversations.push_back(messages.dump());
+    } catch (const Json::type_error&) {  // what the text is made of is all that can be wrong
+      throw Error(kInvalid, "[generate] the text of --chat or --system is not UTF-8");
+    }
+  }
   return processor->encode_chats(conversations);
 }
 
@@ -156,6 +165,8 @@ void add_generate(CLI::App& app, Globals& globals) {
       ->allow_extra_args(false);
   sub->add_option("--chat", command->chats, "What to say to a chat model; repeat for a batch")
       ->allow_extra_args(false);
+  sub->add_option("--system", command->system, "What the chat model is told first")
+      ->needs("--chat");
   sub->add_option("--inputs", command->inputs, "Safetensors file with input_ids");
   sub->add_option("--max-new-tokens", command->max_new_tokens, "At most this many a row")
       ->check(CLI::PositiveNumber);

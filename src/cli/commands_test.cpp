@@ -71,6 +71,10 @@ TEST_F(ToolOnDecoder, ChatGoesThroughTheTemplate) {
   const Json json = generate({"--chat", "e", "--max-new-tokens", "1", "--json"}).json();
   EXPECT_EQ(json["input_ids"], Json::parse("[[5, 2]]"));
   EXPECT_EQ(json["new_ids"], Json::parse("[[3]]"));
+  const Json told =
+      generate({"--system", "g", "--chat", "e", "--max-new-tokens", "1", "--json"}).json();
+  EXPECT_EQ(told["input_ids"], Json::parse("[[7, 5, 2]]"));
+  EXPECT_EQ(generate({"--system", "g", "--prompt", "e"}).code, 2);
 }
 
 TEST_F(ToolOnDecoder, InputsFromAFile) {
@@ -92,6 +96,10 @@ TEST_F(ToolOnDecoder, RefusesBadPrompts) {
   EXPECT_EQ(generate({"--prompt", "a", "--chat", "b"}).code, 2);
   const std::string file = (folder_ / "in.safetensors").string();
   write_safetensors(file, {{"input_ids", Tensor::of<int64_t>({1, 2}, {3, 8})}});
+  // Half of a character, as a shell may pass it.
+  EXPECT_EQ(generate({"--prompt", "a \xC3"}).code, 3);
+  const ToolResult broken = generate({"--chat", "a \xC3", "--json"});
+  EXPECT_EQ(broken.code, 3) << broken.out;
   const ToolResult beyond = generate({"--inputs", file});
   EXPECT_EQ(beyond.code, 3);
   EXPECT_TRUE(contains(beyond.err, "8"));

@@ -59,7 +59,8 @@ ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& o
   const bool has_shapes = !options.dynamic_shapes.empty();
   Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
   if (options.opset) fields["opset_version"] = *options.opset;
-  const std::unique_ptr<ExportConfig> config = AutoExportConfig::from_dict(fields.dump());
+  const std::unique_ptr<ExportConfig> config =
+      AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (has_shapes)
     config->dynamic_shapes = dynamic_shapes_from_json(text_or_file(options.dynamic_shapes));
   const Inputs inputs =
