@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/log.h"
@@ -37,25 +38,63 @@ Sym bounded(Sym own, const Dim& dim, const ExportConfig& config) {
   return Sym::symbol(dim.name, lo, hi);
 }
 
+/// "rows in 1..32", "7".
+std::string text_of(Sym size) {
+  if (!size.is_symbol()) return size.str();
+  const auto [lo, hi] = size.bounds();
+  return fmt::format("{} in {}..{}", size.name(), lo,
+                     hi == Sym::kUnbounded ? "" : std::to_string(hi));
+}
+
 /// The choices made so far, each with the place that made it.
 class Choices {
  public:
-  void choose(Sym own, Sym choice, const std::string& where) {
-    const auto [at, fresh] = chosen_.emplace(own.name(), std::pair(choice, where));
-    if (fresh || at->second.first == choice) return;
+  /// `dim` is what the caller stated; nullopt for a size from the example.
+  void choose(Sym own, Sym size, const std::optional<Dim>& dim, const std::string& where) {
+    const auto [at, fresh] = chosen_.emplace(own.name(), Choice{size, dim, where});
+    if (fresh || at->second.size == size) return;
     throw Error(
         kInvalid,
         fmt::format("[export] {} is {}, but {} is {}; the model needs them equal ({})",
-                    at->second.second, at->second.first.str(), where, choice.str(), own.name()));
+                    at->second.where, text_of(at->second.size), where, text_of(size), own.name()));
   }
+
+  /// One name is one size: dimensions that share a Dim share its bounds, within what each can take.
   std::map<std::string, Sym> dims() const {
+    std::map<std::string, std::pair<const Choice*, Sym>> named;
+    for (const auto& [own, choice] : chosen_) {
+      if (!choice.size.is_symbol()) continue;
+      const auto [at, fresh] = named.emplace(choice.size.name(), std::pair(&choice, choice.size));
+      if (!fresh) at->second.second = shared(*at->second.first, choice, at->second.second);
+    }
     std::map<std::string, Sym> result;
-    for (const auto& [name, choice] : chosen_) result.emplace(name, choice.first);
+    for (const auto& [own, choice] : chosen_)
+      result.emplace(own,
+                     choice.size.is_symbol() ? named.at(choice.size.name()).second : choice.size);
     return result;
   }
 
  private:
-  std::map<std::string, std::pair<Sym, std::string>> chosen_;
+  struct Choice {
+    Sym size;
+    std::optional<Dim> dim;
+    std::string where;
+  };
+
+  static Sym shared(const Choice& first, const Choice& second, Sym so_far) {
+    const std::string& name = so_far.name();
+    const bool same = !first.dim->is_auto() && !second.dim->is_auto() &&
+                      first.dim->min == second.dim->min && first.dim->max == second.dim->max;
+    const auto a = so_far.bounds(), b = second.size.bounds();
+    if (same && std::max(a.lo, b.lo) <= std::min(a.hi, b.hi))
+      return Sym::symbol(name, std::max(a.lo, b.lo), std::min(a.hi, b.hi));
+    throw Error(kInvalid,
+                fmt::format("[export] {} is {} and {} is {}: one name is one size; use the same "
+                            "Dim for dimensions that are equal, another name for others",
+                            first.where, text_of(so_far), second.where, text_of(second.size)));
+  }
+
+  std::map<std::string, Choice> chosen_;
 };
 
 /// What the configuration says about one axis: a Dim, or nullopt for the example's size.
@@ -117,7 +156,7 @@ std::map<std::string, Sym> resolve_dims(const ExportedProgram& symbolic, const I
       const std::optional<Dim> dim = stated(config, input->name, axis);
       if (dim && given == inputs.end() && config.dynamic_shapes) continue;
       if (dim) {
-        choices.choose(own, dim->is_auto() ? own : bounded(own, *dim, config),
+        choices.choose(own, dim->is_auto() ? own : bounded(own, *dim, config), dim,
                        place(input->name, axis));
       } else if (given != inputs.end()) {
         const int64_t size = given->second.shape()[axis];
@@ -125,7 +164,7 @@ std::map<std::string, Sym> resolve_dims(const ExportedProgram& symbolic, const I
         if (size < bounds.lo || size > bounds.hi)
           throw Error(kInvalid, fmt::format("[export] {} is {}, the model takes {} to {}",
                                             place(input->name, axis), size, bounds.lo, bounds.hi));
-        choices.choose(own, size, place(input->name, axis));
+        choices.choose(own, size, std::nullopt, place(input->name, axis));
       } else {
         continue;
       }
