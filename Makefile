@@ -35,7 +35,7 @@ test: test-release test-asan test-fuzz ## every test: release, sanitizers, fuzze
 bootstrap-test:
 	@tools/bootstrap.sh test
 
-test-release: bootstrap-test deps
+test-release: bootstrap-test deps models
 	cmake --preset release
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --test-dir $(RELEASE) --output-on-failure --no-tests=error --parallel $(JOBS)

@@ -75,8 +75,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, Example,
                                          Case{"bert-sequence-classification", "auto"},
                                          Case{"bert-token-classification", "auto"},
                                          Case{"bert-question-answering", "auto"}),
-                         [](const auto& info) {
-                           std::string name = info.param.name;
+                         [](const auto& made) {
+                           std::string name = made.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

@@ -1,0 +1,86 @@
+// Two real models against the reference's tokens, logits and embeddings (make models fetches them).
+#include <cstdlib>
+
+#include "base/json.h"
+#include "golden_util.h"
+#include "slipway/generation.h"
+
+namespace slipway::golden {
+namespace {
+
+std::filesystem::path model_path(const std::string& name) {
+  return std::filesystem::path(SLIPWAY_SOURCE_DIR) / ".deps" / "models" / name;
+}
+
+Json reference(const std::string& name) {
+  return parse_json_file(std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests" / "golden" /
+                         "reference" / name);
+}
+
+ExportedModel export_to(const std::filesystem::path& source, const std::filesystem::path& out) {
+  const auto model = PreTrainedModel::from_pretrained(source);
+  OnnxConfig config;
+  config.dynamic = true;
+  OnnxExporter().export_model(model, model.example_inputs(), config).save_pretrained(out);
+  return ExportedModel::from_pretrained(out);
+}
+
+TEST(RealModels, SmolLM2GivesTheReferencesTokens) {
+  const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
+  ASSERT_TRUE(std::filesystem::exists(source)) << "run make models";
+  const Scratch scratch;
+  const ExportedModel exported = export_to(source, scratch.path() / "smollm2");
+  const auto text = TextProcessor::from_pretrained(exported.directory());
+  for (const Json& item : reference("smollm2.json").at("cases")) {
+    const Inputs inputs = item.at("messages").is_null()
+                              ? text.encode_prompts({item.at("text").get<std::string>()})
+                              : text.encode_chats({item.at("messages").dump()});
+    const auto ids = inputs.at("input_ids").values<int64_t>();
+    EXPECT_EQ(std::vector<int64_t>(ids.begin(), ids.end()),
+              item.at("input_ids").get<std::vector<int64_t>>());
+    GenerationOptions options;
+    options.max_new_tokens = 40;
+    options.first_step_top = 5;
+    const Generated result = generate(exported, inputs, options);
+    EXPECT_EQ(result.new_ids.at(0), item.at("new_ids").get<std::vector<int64_t>>());
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(result.first_step_top.at(0)[i].id, item.at("first_step_top5")[i][0].get<int64_t>());
+      EXPECT_NEAR(result.first_step_top.at(0)[i].logit,
+                  item.at("first_step_top5")[i][1].get<double>(), 1e-3);
+    }
+  }
+}
+
+TEST(RealModels, MiniLMGivesTheReferencesEmbeddings) {
+  ASSERT_TRUE(std::filesystem::exists(model_path("minilm"))) << "run make models";
+  const Scratch scratch;
+  const ExportedModel exported = export_to(model_path("minilm"), scratch.path() / "minilm");
+  const auto text = TextProcessor::from_pretrained(exported.directory());
+  const Json want = reference("minilm.json");
+  const auto sentences = want.at("sentences").get<std::vector<std::string>>();
+  const Inputs inputs = text.encode_texts(sentences);
+  const auto ids = inputs.at("input_ids").values<int64_t>();
+  std::vector<int64_t> expected_ids;
+  for (const Json& row : want.at("input_ids"))
+    for (const Json& id : row) expected_ids.push_back(id.get<int64_t>());
+  EXPECT_EQ(std::vector<int64_t>(ids.begin(), ids.end()), expected_ids);
+  EmbedOptions options;
+  options.normalize = true;
+  const Tensor got = embed(exported, text, sentences, options);
+  const auto width = static_cast<size_t>(got.dim(1));
+  for (size_t row = 0; row < sentences.size(); ++row) {
+    const auto vector = want.at("embeddings")[row].get<std::vector<double>>();
+    ASSERT_EQ(vector.size(), width);
+    double dot = 0, a = 0, b = 0;
+    for (size_t i = 0; i < width; ++i) {
+      const double x = got.values<float>()[row * width + i];
+      dot += x * vector[i];
+      a += x * x;
+      b += vector[i] * vector[i];
+    }
+    EXPECT_GE(dot / std::sqrt(a * b), 0.99999) << sentences[row];
+  }
+}
+
+}  // namespace
+}  // namespace slipway::golden
