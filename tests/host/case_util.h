@@ -159,7 +159,10 @@ class Tool {
   Tool(const Tool&) = delete;
   Tool& operator=(const Tool&) = delete;
 
-  void kill() const { ::kill(pid_, SIGKILL); }
+  /// Ends it if it still runs. (A process number of -1 would mean every process there is.)
+  void kill() const {
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+  }
   bool is_running() {
     int status = 0;
     if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) finish(status);
