@@ -49,7 +49,9 @@ Json leaves_json(const std::vector<LeafSpec>& leaves) {
 std::string leaves_text(const std::vector<LeafSpec>& leaves) {
   std::vector<Line> lines;
   for (const LeafSpec& leaf : leaves) {
-    const auto [pattern, layer] = without_layer(leaf.name);
+    const std::pair<std::string, int64_t> split = without_layer(leaf.name);
+    const std::string& pattern = split.first;
+    const int64_t layer = split.second;
     const std::string type =
         fmt::format("{}[{}]", torch_name(leaf.dtype), fmt::join(leaf.dims, ", "));
     const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
