@@ -38,6 +38,9 @@ struct OnnxConfig : ExportConfig {
   std::optional<int64_t> opset_version;
   /// Constant folding, identities and merging of repeated subgraphs.
   bool optimize = true;
+  /// Passes to leave out, by name (`slipway formats --passes` lists them); for finding which one is
+  /// at fault. Not recorded in export.json.
+  std::vector<std::string> disabled_passes;
 };
 
 /// Makes the configuration class that `export_format` names.

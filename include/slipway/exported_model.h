@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -80,6 +81,12 @@ class Runner {
   std::shared_ptr<const Impl> impl_;
 };
 
+struct SaveOptions {
+  /// Called with the complete folder before it is put in place. What it throws leaves an older
+  /// export untouched and the new one unwritten: the place to validate.
+  std::function<void(const std::filesystem::path& folder)> before_commit;
+};
+
 /// An export: its components in order, and the files that travel with it. Movable. Running it loads
 /// the runtime on the first call; an export that was not saved is written to a private temporary
 /// directory first. to() is not thread-safe; calls are.
@@ -100,7 +107,8 @@ class ExportedModel {
 
   /// Writes the components, export.json, config.json and the companion files. They appear together:
   /// a failure leaves an older export at `directory` untouched.
-  void save_pretrained(const std::filesystem::path& directory) const;
+  void save_pretrained(const std::filesystem::path& directory,
+                       const SaveOptions& options = {}) const;
 
   const std::string& export_format() const;
   const std::vector<std::pair<std::string, ExportedComponent>>& components() const;

@@ -14,7 +14,7 @@ namespace slipway {
 
 /// A file that travels with an export unchanged: tokenizer, chat template, generation settings.
 struct CompanionFile {
-  std::string name;  ///< a plain file name
+  std::string name;  ///< a plain file name, or one in a sub-folder with a fixed name
   /// The file to copy, or the contents where they were rebuilt from GGUF metadata.
   std::variant<std::filesystem::path, std::string> source;
 };

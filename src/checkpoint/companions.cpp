@@ -14,7 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Sorted, as find_companions() promises.
-constexpr std::array<const char*, 22> kNames = {
+constexpr std::array<const char*, 23> kNames = {
+    "1_Pooling/config.json",  // the place that sentence-transformers fixes
     "added_tokens.json",
     "chat_template.jinja",
     "chat_template.json",

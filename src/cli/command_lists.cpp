@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "models/registry.h"
+#include "passes/pass.h"
 #include "slipway/configs.h"
 
 namespace slipway::cli {
@@ -33,6 +34,16 @@ void list_formats(bool json) {
   for (const std::string& name : available_formats()) print(name + "\n");
 }
 
+void list_passes(bool json) {
+  Json list = Json::array();
+  for (const Pass& pass : all_passes()) {
+    list.push_back(
+        {{"name", std::string(pass.name)}, {"description", std::string(pass.description)}});
+    if (!json) print(fmt::format("{:<14} {}\n", pass.name, pass.description));
+  }
+  if (json) print_json({{"passes", std::move(list)}});
+}
+
 }  // namespace
 
 void add_lists(CLI::App& app, Globals& globals) {
@@ -41,9 +52,13 @@ void add_lists(CLI::App& app, Globals& globals) {
   add_globals(*models, globals);
   models->callback([&globals] { list_models(globals.json); });
   CLI::App* formats = app.add_subcommand("formats", "List the formats that can be written");
-  formats->footer("\nExample:\n  slipway formats --json");
+  formats->footer("\nExamples:\n  slipway formats --json\n  slipway formats --passes");
   add_globals(*formats, globals);
-  formats->callback([&globals] { list_formats(globals.json); });
+  const auto passes = std::make_shared<bool>(false);
+  formats->add_flag("--passes", *passes,
+                    "List the graph passes instead, for `export --disable-pass`");
+  formats->callback(
+      [passes, &globals] { *passes ? list_passes(globals.json) : list_formats(globals.json); });
 }
 
 }  // namespace slipway::cli

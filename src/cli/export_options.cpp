@@ -63,6 +63,8 @@ ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& o
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (has_shapes)
     config->dynamic_shapes = dynamic_shapes_from_json(text_or_file(options.dynamic_shapes));
+  if (auto* onnx = dynamic_cast<OnnxConfig*>(config.get()))
+    onnx->disabled_passes = options.disabled_passes;
   const Inputs inputs =
       model.example_inputs(options.batch_size.value_or(2), options.sequence_length.value_or(8));
   return AutoHfExporter::from_config(*config)->export_model(model, inputs, *config);

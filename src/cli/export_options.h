@@ -16,6 +16,7 @@ struct ExportOptions {
   std::optional<int64_t> batch_size, sequence_length;
   std::optional<int64_t> opset;
   std::optional<bool> validate;
+  std::vector<std::string> disabled_passes;
   bool dry_run = false;
 };
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
+#include "checkpoint/companions.h"
 #include "export/impl.h"
 #include "export/manifest.h"
 
@@ -120,15 +121,7 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
     impl->components.emplace_back(
         component.name, ExportedComponent{Program(std::move(program)), component.metadata});
   }
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    const bool component =
-        name == kManifestFile || name == "config.json" || name.find(".onnx") != std::string::npos;
-    if (entry.is_regular_file() && !component)
-      impl->companions.push_back({name, fs::absolute(entry.path())});
-  }
-  std::sort(impl->companions.begin(), impl->companions.end(),
-            [](const CompanionFile& a, const CompanionFile& b) { return a.name < b.name; });
+  impl->companions = find_companions(impl->directory);
   ExportedModel model(std::move(impl));
   model.to(options);
   return model;

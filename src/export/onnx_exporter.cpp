@@ -39,7 +39,13 @@ void report(const Pipeline& pipeline, const char* stage) {
                            pass.seconds * 1e3));
 }
 
-void optimize(Graph& graph, const std::vector<std::string_view>& names, const char* stage) {
+void optimize(Graph& graph, std::vector<std::string_view> names, const OnnxConfig& config,
+              const char* stage) {
+  for (const std::string& disabled : config.disabled_passes) {
+    find_pass(disabled);  // an unknown name is an error
+    std::erase(names, disabled);
+  }
+  if (names.empty()) return;
   Pipeline pipeline;
   pipeline.repeat(names);
   PassContext context;
@@ -110,11 +116,12 @@ ExportedModel OnnxExporter::export_model(const PreTrainedModel& model, const Inp
   ExportedProgram program = build(model, options);
   const ExportMetadata metadata = metadata_of(model, program, prepared.inputs, config);
 
-  if (onnx_config->optimize) optimize(*program.graph, {"canonicalize", "fold", "cse"}, "aten");
+  if (onnx_config->optimize)
+    optimize(*program.graph, {"canonicalize", "fold", "cse"}, *onnx_config, "aten");
   std::vector<std::string> unread;
   auto impl = std::make_shared<Program::Impl>();
   impl->graph = onnx::lower(program, {.opset_version = opset}, &unread);
-  if (onnx_config->optimize) optimize(*impl->graph, {"cse"}, "onnx");
+  if (onnx_config->optimize) optimize(*impl->graph, {"cse"}, *onnx_config, "onnx");
   if (!unread.empty())
     log::info(fmt::format("inputs that the graph does not read are dropped: {}",
                           fmt::join(unread, ", ")));

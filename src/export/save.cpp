@@ -66,7 +66,7 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
 
 }  // namespace
 
-void ExportedModel::save_pretrained(const fs::path& directory) const {
+void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
   StagedDirectory staged(directory);
   Manifest manifest;
   manifest.export_format = impl_->format;
@@ -79,12 +79,14 @@ void ExportedModel::save_pretrained(const fs::path& directory) const {
     manifest.components.push_back({name, program_file(impl_->format, name), component.metadata});
   }
   for (const CompanionFile& companion : impl_->companions) {
+    fs::create_directories((staged.path() / companion.name).parent_path());
     if (const auto* path = std::get_if<fs::path>(&companion.source))
       copy_contents(*path, staged.path() / companion.name);
     else write_text(staged.path() / companion.name, std::get<std::string>(companion.source));
   }
   if (!impl_->config.empty()) write_text(staged.path() / "config.json", impl_->config);
   write_text(staged.path() / kManifestFile, manifest_text(manifest));
+  if (options.before_commit) options.before_commit(staged.path());
   const std::vector<std::string> replaced = files_of_older(directory);
   staged.commit(replaced);
 }
