@@ -68,6 +68,7 @@ int parse(CLI::App& app, int argc, char** argv, bool json) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe becomes an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);  // so does a limit on file sizes
   const bool json = asks_for_json(argc, argv);
   try {
     Globals globals;

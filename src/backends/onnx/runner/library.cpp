@@ -92,6 +92,9 @@ Opened open_library() {
 }
 
 std::unique_ptr<Library> load() {
+  // Without this it opens a database under the home folder as soon as there is an environment, and
+  // may upload from there; DisableTelemetryEvents comes too late. A value that is set stays.
+  ::setenv("ORT_DISABLE_TELEMETRY", "1", 0);
   const Opened opened = open_library();
   using GetBase = const OrtApiBase*(ORT_API_CALL*)();
   const auto get_base = reinterpret_cast<GetBase>(dlsym(opened.handle, "OrtGetApiBase"));
