@@ -7,6 +7,7 @@
 #include "base/mapped_file.h"
 #include "base/output.h"
 #include "base/parallel.h"
+#include "checkpoint/companions.h"
 #include "export/dry_run.h"
 #include "export/impl.h"
 #include "export/manifest.h"
@@ -58,6 +59,9 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
     for (const ManifestComponent& component : manifest.components)
       for (const std::string& file : program_files(manifest.export_format, component.file))
         files.push_back(file);
+    // Tokenizer and settings of another model must not stay beside the new graph.
+    for (const CompanionFile& companion : find_companions(directory))
+      files.push_back(companion.name);
   } catch (const Error&) {
     // Not an export that can be read: its files are nobody's but the user's, and stay.
   }
