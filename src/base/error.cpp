@@ -7,22 +7,32 @@ namespace slipway {
 
 const char* to_string(ErrorKind kind) {
   switch (kind) {
-    case kUsage: return "usage";
-    case kInvalid: return "invalid";
-    case kUnsupported: return "unsupported";
-    case kEnvironment: return "environment";
-    case kInternal: return "internal";
+    case kUsage:
+      return "usage";
+    case kInvalid:
+      return "invalid";
+    case kUnsupported:
+      return "unsupported";
+    case kEnvironment:
+      return "environment";
+    case kInternal:
+      return "internal";
   }
   return "internal";
 }
 
 int exit_code(ErrorKind kind) {
   switch (kind) {
-    case kUsage: return 2;
-    case kInvalid: return 3;
-    case kUnsupported: return 4;
-    case kEnvironment: return 5;
-    case kInternal: return 1;
+    case kUsage:
+      return 2;
+    case kInvalid:
+      return 3;
+    case kUnsupported:
+      return 4;
+    case kEnvironment:
+      return 5;
+    case kInternal:
+      return 1;
   }
   return 1;
 }
@@ -32,8 +42,8 @@ Error Error::with_context(std::string_view where) const {
 }
 
 void detail::assertion_failed(const char* condition, const char* file, int line) {
-  throw Error(kInternal, fmt::format("[internal] {}:{}: {} does not hold; please report this",
-                                     file, line, condition));
+  throw Error(kInternal, fmt::format("[internal] {}:{}: {} does not hold; please report this", file,
+                                     line, condition));
 }
 
 }  // namespace slipway

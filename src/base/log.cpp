@@ -25,19 +25,31 @@ spdlog::logger& logger() {
 
 void set_level(Level level) {
   switch (level) {
-    case Level::kQuiet: logger().set_level(spdlog::level::off); break;
-    case Level::kWarning: logger().set_level(spdlog::level::warn); break;
-    case Level::kInfo: logger().set_level(spdlog::level::info); break;
-    case Level::kDebug: logger().set_level(spdlog::level::debug); break;
+    case Level::kQuiet:
+      logger().set_level(spdlog::level::off);
+      break;
+    case Level::kWarning:
+      logger().set_level(spdlog::level::warn);
+      break;
+    case Level::kInfo:
+      logger().set_level(spdlog::level::info);
+      break;
+    case Level::kDebug:
+      logger().set_level(spdlog::level::debug);
+      break;
   }
 }
 
 Level level() {
   switch (logger().level()) {
-    case spdlog::level::off: return Level::kQuiet;
-    case spdlog::level::info: return Level::kInfo;
-    case spdlog::level::debug: return Level::kDebug;
-    default: return Level::kWarning;
+    case spdlog::level::off:
+      return Level::kQuiet;
+    case spdlog::level::info:
+      return Level::kInfo;
+    case spdlog::level::debug:
+      return Level::kDebug;
+    default:
+      return Level::kWarning;
   }
 }
 

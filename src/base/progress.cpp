@@ -36,10 +36,10 @@ void Progress::draw(int64_t done) {
   const std::lock_guard lock(mutex_);
   const auto filled = static_cast<size_t>(std::min<int64_t>(kWidth, done * kWidth / total_));
   const std::string bar = std::string(filled, '#') + std::string(kWidth - filled, '.');
-  const std::string amount =
-      unit_ == "B" ? fmt::format("{:.0f}/{:.0f} MB", static_cast<double>(done) / 1e6,
-                                 static_cast<double>(total_) / 1e6)
-                   : fmt::format("{}/{} {}", done, total_, unit_);
+  const std::string amount = unit_ == "B"
+                                 ? fmt::format("{:.0f}/{:.0f} MB", static_cast<double>(done) / 1e6,
+                                               static_cast<double>(total_) / 1e6)
+                                 : fmt::format("{}/{} {}", done, total_, unit_);
   fmt::print(stderr, "\r{} [{}] {}", what_, bar, amount);
   std::fflush(stderr);
 }

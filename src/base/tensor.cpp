@@ -12,8 +12,9 @@ namespace slipway {
 int64_t numel(std::span<const int64_t> shape) {
   int64_t n = 1;
   for (int64_t d : shape) {
-    if (d < 0) throw Error(kInvalid, fmt::format("[tensor] got shape {}, need sizes of at least 0",
-                                                 shape_string(shape)));
+    if (d < 0)
+      throw Error(kInvalid, fmt::format("[tensor] got shape {}, need sizes of at least 0",
+                                        shape_string(shape)));
     if (__builtin_mul_overflow(n, d, &n))
       throw Error(kInvalid, fmt::format("[tensor] shape {} has more than 2^63 elements",
                                         shape_string(shape)));
@@ -29,9 +30,10 @@ Tensor::Tensor(DType dtype, Shape shape)
     : dtype_(dtype), shape_(std::move(shape)), numel_(slipway::numel(shape_)) {
   int64_t bytes = 0;
   if (__builtin_mul_overflow(numel_, itemsize(dtype), &bytes))
-    throw Error(kInvalid, fmt::format("[tensor] shape {} has too many bytes",
-                                      shape_string(shape_)));
-  // Zero pages come from the kernel untouched; calloc keeps them so. One byte keeps data() non-null.
+    throw Error(kInvalid,
+                fmt::format("[tensor] shape {} has too many bytes", shape_string(shape_)));
+  // Zero pages come from the kernel untouched; calloc keeps them so. One byte keeps data()
+  // non-null.
   void* p = std::calloc(static_cast<size_t>(bytes) + 1, 1);
   if (p == nullptr)
     throw Error(kEnvironment, fmt::format("[tensor] out of memory: {} bytes for {}", bytes,
@@ -45,8 +47,8 @@ Tensor Tensor::wrap(DType dtype, Shape shape, void* data, std::shared_ptr<void> 
   t.numel_ = slipway::numel(shape);
   t.shape_ = std::move(shape);
   static std::byte empty{};
-  t.data_ = std::shared_ptr<std::byte>(
-      std::move(owner), data != nullptr ? static_cast<std::byte*>(data) : &empty);
+  t.data_ = std::shared_ptr<std::byte>(std::move(owner),
+                                       data != nullptr ? static_cast<std::byte*>(data) : &empty);
   return t;
 }
 

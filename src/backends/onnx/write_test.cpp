@@ -67,8 +67,8 @@ TEST_F(Write, ATiedWeightIsStoredOnce) {
 }
 
 TEST_F(Write, NamesBothEndsOfTheCacheAndTheLowestVersions) {
-  const std::map<int64_t, int64_t> versions = {{18, 8}, {19, 9}, {20, 9}, {21, 10}, {22, 10},
-                                               {23, 11}, {24, 12}};
+  const std::map<int64_t, int64_t> versions = {{18, 8},  {19, 9},  {20, 9}, {21, 10},
+                                               {22, 10}, {23, 11}, {24, 12}};
   for (const auto& [opset, ir] : versions) {
     const ExportedProgram program = golden("llama-causal-lm");
     WriteOptions options;
@@ -89,10 +89,10 @@ TEST_F(Write, NamesBothEndsOfTheCacheAndTheLowestVersions) {
 
 TEST_F(Write, RefusesToReadWhatIsNoModel) {
   const std::string garbage = "not a model";
-  EXPECT_THROW(read_summary(ByteSpan(reinterpret_cast<const std::byte*>(garbage.data()),
-                                     garbage.size()),
-                            "x.onnx"),
-               Error);
+  EXPECT_THROW(
+      read_summary(ByteSpan(reinterpret_cast<const std::byte*>(garbage.data()), garbage.size()),
+                   "x.onnx"),
+      Error);
   EXPECT_THROW(read_summary(ByteSpan(), "x.onnx"), Error);
 }
 
