@@ -80,12 +80,20 @@ inline ExportedModel export_checkpoint(const fs::path& checkpoint, const std::st
   return OnnxExporter().export_model(model, model.example_inputs(), config);
 }
 
+/// TestFolder::read() for large files.
+inline std::string contents_of(const fs::path& path) {
+  std::string contents(fs::file_size(path), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(contents.data(), static_cast<std::streamsize>(contents.size()));
+  return contents;
+}
+
 /// Every file below a folder by its relative path.
 inline std::map<std::string, std::string> files_of(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file())
-      files[entry.path().lexically_relative(folder).string()] = TestFolder::read(entry.path());
+      files[entry.path().lexically_relative(folder).string()] = contents_of(entry.path());
   return files;
 }
 
@@ -95,7 +103,7 @@ struct GraphBytes {
   bool operator==(const GraphBytes&) const = default;
 };
 inline GraphBytes bytes_of(const fs::path& saved) {
-  return {TestFolder::read(saved / "model.onnx"), TestFolder::read(saved / "model.onnx.data")};
+  return {contents_of(saved / "model.onnx"), contents_of(saved / "model.onnx.data")};
 }
 inline GraphBytes bytes_of(const Draft& draft, const std::string& task = "auto") {
   const TestFolder t;
