@@ -38,11 +38,11 @@ TEST(CaseSizes, AStaticExportRunsAtItsSizeOnly) {
     const ExportedModel dynamic = export_checkpoint(
         golden::folder(model), model == std::string("bert-base") ? "auto" : "text-generation");
     EXPECT_LE(difference(loaded(inputs)[0].second, dynamic(inputs)[0].second), 1e-5);
-    for (const auto& [rows, length] : {std::pair<int64_t, int64_t>{1, 7}, {2, 6}, {2, 8}}) {
+    for (const Shape& other : {Shape{1, 7}, Shape{2, 6}, Shape{2, 8}}) {
       const std::string message = error_of(kInvalid, [&] {
         loaded({{"input_ids", token_ids(rows, length)}});
       });
-      EXPECT_TRUE(contains(message, shape_string(Shape{rows, length})));
+      EXPECT_TRUE(contains(message, shape_string(other)));
       EXPECT_TRUE(contains(message, "need [2, 7]"));
     }
   }
