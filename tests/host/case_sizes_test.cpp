@@ -40,7 +40,7 @@ TEST(CaseSizes, AStaticExportRunsAtItsSizeOnly) {
     EXPECT_LE(difference(loaded(inputs)[0].second, dynamic(inputs)[0].second), 1e-5);
     for (const Shape& other : {Shape{1, 7}, Shape{2, 6}, Shape{2, 8}}) {
       const std::string message = error_of(kInvalid, [&] {
-        loaded({{"input_ids", token_ids(rows, length)}});
+        loaded({{"input_ids", token_ids(other[0], other[1])}});
       });
       EXPECT_TRUE(contains(message, shape_string(other)));
       EXPECT_TRUE(contains(message, "need [2, 7]"));
