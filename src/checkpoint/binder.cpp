@@ -93,7 +93,7 @@ std::string WeightBinder::tied_name(std::string_view name) {
   if (known == tied_equal_.end()) {
     const bool equal = equal_contents(store_->find(own), store_->find(resolve(other)));
     if (!equal)
-      log::warning(fmt::format(
+      log::warning_once(fmt::format(
           "{}: the config ties {} to {}, but both are stored with different values; they stay "
           "apart. Set tie_word_embeddings to false to silence this.",
           store_->description(), name, other));
@@ -208,7 +208,7 @@ void WeightBinder::finish() const {
       fmt::format("{}: {} tensors of another task are not used: {}", store_->description(),
                   unused.other.size(), list_names(unused.other, kListed));
   if (unused.headless) log::info(note);
-  else log::warning(note);
+  else log::warning_once(note);
 }
 
 bool equal_contents(const Lazy& a, const Lazy& b) {
