@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that the build needs: bootstrap.sh [test]. Does nothing when all are there.
+# Installs the Debian packages that the build needs: bootstrap.sh [test|venv]. Does nothing when all are there.
 # Versions are pinned by the suite: Debian 12 (bookworm) never changes a package's upstream version.
 set -eu
 
@@ -8,7 +8,8 @@ packages="cmake ninja-build ccache pkg-config protobuf-compiler libprotobuf-dev 
 case "${1:-build}" in
   build) ;;
   test) packages="$packages clang clang-format clang-tidy libclang-rt-14-dev" ;;
-  *) echo "usage: bootstrap.sh [test]" >&2; exit 2 ;;
+  venv) packages="python3-venv" ;;
+  *) echo "usage: bootstrap.sh [test|venv]" >&2; exit 2 ;;
 esac
 
 for tool in g++ cargo python3; do

@@ -12,6 +12,7 @@ packages="transformers==5.23.0 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0 on
 if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
   echo "interop: installing the reference (once)"
   rm -rf "$venv"
+  python3 -c 'import ensurepip' 2>/dev/null || tools/bootstrap.sh venv
   python3 -m venv "$venv"
   "$venv/bin/python" -m pip install -q --disable-pip-version-check uv
   # shellcheck disable=SC2086
