@@ -100,6 +100,10 @@ void write_file(const std::filesystem::path& path, const std::function<void(Outp
   std::error_code error;
   if (std::filesystem::is_directory(target, error))
     throw Error(kInvalid, fmt::format("[output] {} is a folder, need a file name", display(path)));
+  // Renaming over a device or a pipe would replace it on the system.
+  if (std::filesystem::exists(target, error) && !std::filesystem::is_regular_file(target, error))
+    throw Error(kInvalid,
+                fmt::format("[output] {} is a device or a pipe, need a file name", display(path)));
   clean_stale(target);
   const std::filesystem::path staging = staging_path(target);
   try {

@@ -103,6 +103,14 @@ TEST(OutputFile, NamesPathAndReasonOfEachRefusal) {
                   std::strerror(ENOSPC));
 }
 
+TEST(OutputFile, APipeOrDeviceIsNotReplaced) {
+  TestFolder t;
+  const fs::path pipe = t / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_contains(error_of(kInvalid, [&] { write_file(pipe, "x"); }), display(pipe));
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
 TEST(OutputFile, FullDisk) {
   TestFolder t;
   const SmallDisk disk(t / "disk", "size=1m");
