@@ -51,10 +51,13 @@ std::vector<std::pair<std::string, Tensor>> get_leaf_tensors(const Inputs& input
 
 struct ValidationOptions {
   double max_seconds = 60;  ///< after which no further size is tried
+  /// Fixed sizes beyond this many elements of one id input are not run: attention over them may
+  /// take minutes and all memory.
+  int64_t max_elements = 4096;
 };
 
 /// Loads a saved export in its runtime and runs every component at two sizes: names, dtypes, shapes
-/// and finiteness must be as the metadata says. Throws Error{kInternal} naming what differs.
-void validate_export(const ExportedModel& exported, const ValidationOptions& options = {});
+/// and finiteness must be as the metadata says. False, with a warning, when the fixed sizes are too large to try. Throws Error{kInternal} naming what differs.
+bool validate_export(const ExportedModel& exported, const ValidationOptions& options = {});
 
 }  // namespace slipway

@@ -88,8 +88,7 @@ bool validate(const ExportOptions& options, const ExportedModel& exported, const
     error.kind() == kEnvironment ? log::info(note) : log::warning(note);
     return false;
   }
-  validate_export(*written);
-  return true;
+  return validate_export(*written);
 }
 
 Json files_json(const fs::path& folder) {
@@ -155,9 +154,10 @@ void add_export(CLI::App& app, Globals& globals) {
                              "token-classification", "question-answering"}))
       ->capture_default_str();
   command->add_flag("--static", options->is_static, "Fix every size; needs the two below");
-  command->add_option("--batch-size", options->batch_size, "Rows")->check(CLI::PositiveNumber);
+  command->add_option("--batch-size", options->batch_size, "Rows")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->add_option("--sequence-length", options->sequence_length, "Tokens a row")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->add_option("--dynamic-shapes", options->dynamic_shapes,
                       "Sizes that stay free, by input and axis, as JSON or @FILE");
   command->add_option("--dtype", options->dtype, "Of weights and computation")

@@ -169,7 +169,7 @@ void add_generate(CLI::App& app, Globals& globals) {
       ->needs("--chat");
   sub->add_option("--inputs", command->inputs, "Safetensors file with input_ids");
   sub->add_option("--max-new-tokens", command->max_new_tokens, "At most this many a row")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   sub->add_flag("--ignore-eos", command->ignore_eos, "Do not stop at end tokens");
   sub->add_option("--device", command->device, "cpu, cuda, cuda:1")->capture_default_str();
   add_globals(*sub, globals);

@@ -24,6 +24,11 @@ struct RunCommand {
 };
 
 void run_export(const RunCommand& command, bool json) {
+  std::error_code error;
+  if (std::filesystem::equivalent(command.inputs, command.outputs, error))
+    throw Error(kUsage,
+                fmt::format("[run] --inputs and --outputs are the same file {}; name another one",
+                            command.outputs));
   const Inputs inputs = read_safetensors(command.inputs);
   const ExportedModel exported = load_export(command.directory, command.device);
   if (command.component.empty()) exported.program();  // several components: says to choose one

@@ -107,6 +107,12 @@ std::optional<Dim> stated(const ExportConfig& config, const std::string& input, 
   return std::nullopt;
 }
 
+/// Whether dynamic_shapes leaves an input out: then its sizes are those of the inputs it names, the
+/// past is free, and only what nothing else decides comes from the example.
+bool follows_others(const ExportConfig& config, const std::string& input) {
+  return config.dynamic_shapes && config.dynamic_shapes->count(input) == 0;
+}
+
 void check_names(const ExportedProgram& program, const ExportConfig& config) {
   if (!config.dynamic_shapes) return;
   for (const auto& [name, axes] : *config.dynamic_shapes) {
@@ -146,31 +152,35 @@ std::map<std::string, Sym> resolve_dims(const ExportedProgram& symbolic, const I
   check_names(symbolic, config);
   Choices choices;
   std::set<std::string> known;
-  for (const Node* input : symbolic.graph->inputs()) {
-    const auto given = inputs.find(input->name);
-    if (given != inputs.end()) check_example(*input, given->second);
-    const SymShape& shape = input->types[0].shape;
+  const auto decide = [&](const Node& input, bool follows) {
+    const auto given = inputs.find(input.name);
+    if (given != inputs.end()) check_example(input, given->second);
+    const SymShape& shape = input.types[0].shape;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       const Sym own = shape[axis];
-      if (!own.is_symbol()) continue;
-      const std::optional<Dim> dim = stated(config, input->name, axis);
+      if (!own.is_symbol() || (follows && known.count(own.name()) != 0)) continue;
+      std::optional<Dim> dim = stated(config, input.name, axis);
+      if (follows && input.name.starts_with("past_key_values.")) dim = Dim::AUTO();
       if (dim && given == inputs.end() && config.dynamic_shapes) continue;
       if (dim) {
         choices.choose(own, dim->is_auto() ? own : bounded(own, *dim, config), dim,
-                       place(input->name, axis));
+                       place(input.name, axis));
       } else if (given != inputs.end()) {
         const int64_t size = given->second.shape()[axis];
         const auto bounds = own.bounds();
         if (size < bounds.lo || size > bounds.hi)
           throw Error(kInvalid, fmt::format("[export] {} is {}, the model takes {} to {}",
-                                            place(input->name, axis), size, bounds.lo, bounds.hi));
-        choices.choose(own, size, std::nullopt, place(input->name, axis));
+                                            place(input.name, axis), size, bounds.lo, bounds.hi));
+        choices.choose(own, size, std::nullopt, place(input.name, axis));
       } else {
         continue;
       }
       known.insert(own.name());
     }
-  }
+  };
+  for (const bool follows : {false, true})
+    for (const Node* input : symbolic.graph->inputs())
+      if (follows == follows_others(config, input->name)) decide(*input, follows);
   std::map<std::string, Sym> dims = choices.dims();
   for (const Node* input : symbolic.graph->inputs()) {
     const auto given = inputs.find(input->name);
@@ -183,7 +193,9 @@ std::map<std::string, Sym> resolve_dims(const ExportedProgram& symbolic, const I
               fmt::format("[export] nothing says how large '{}' is; give an example of '{}' "
                           "or export with dynamic shapes",
                           s.name(), input->name));
-      if (own.is_const() || given == inputs.end() || stated(config, input->name, axis)) continue;
+      if (own.is_const() || given == inputs.end() || stated(config, input->name, axis) ||
+          follows_others(config, input->name))
+        continue;
       const Sym size = own.substitute(dims);
       if (!size.is_const(given->second.shape()[axis]))
         throw Error(

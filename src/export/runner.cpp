@@ -95,7 +95,7 @@ std::vector<LeafSpec> Runner::inputs() const { return leaves(impl_->runner.input
 std::vector<LeafSpec> Runner::outputs() const { return leaves(impl_->runner.outputs()); }
 std::string Runner::runtime() const { return impl_->runner.session().runtime(); }
 
-void validate_export(const ExportedModel& exported, const ValidationOptions& options) {
+bool validate_export(const ExportedModel& exported, const ValidationOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   for (const auto& [name, runner] : exported.runners()) {
     const ModelRunner& checked = runner.impl().runner;
@@ -106,7 +106,14 @@ void validate_export(const ExportedModel& exported, const ValidationOptions& opt
         break;
       }
       const auto sizes = sizes_for(checked, round);
-      const NamedTensors outputs = checked.run(inputs_for(checked, sizes));
+      const Inputs inputs = inputs_for(checked, sizes);
+      for (const auto& [input, tensor] : inputs)
+        if (tensor.dtype() == DType::kI64 && tensor.numel() > options.max_elements) {
+          log::warning(fmt::format("'{}' is not validated: its input '{}' is fixed at {} elements",
+                                   name, input, tensor.numel()));
+          return false;
+        }
+      const NamedTensors outputs = checked.run(inputs);
       if (outputs.size() != checked.outputs().size())
         throw Error(kInternal, fmt::format("[validate] component '{}' gave {} outputs, declared {}",
                                            name, outputs.size(), checked.outputs().size()));
@@ -114,6 +121,7 @@ void validate_export(const ExportedModel& exported, const ValidationOptions& opt
         check_output(name, checked.outputs()[i], outputs[i].first, outputs[i].second, sizes);
     }
   }
+  return true;
 }
 
 }  // namespace slipway

@@ -28,7 +28,7 @@ BertConfig read(const Config& config) {
           .num_attention_heads = config.get_int("num_attention_heads", 1),
           .max_position_embeddings = config.get_int("max_position_embeddings", 1),
           .type_vocab_size = config.get_int_or("type_vocab_size", 2, 1),
-          .layer_norm_eps = config.get_double_or("layer_norm_eps", 1e-12),
+          .layer_norm_eps = read_epsilon(config, "layer_norm_eps", 1e-12),
           .hidden_act = config.get_string_or("hidden_act", "gelu")};
 }
 

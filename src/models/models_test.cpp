@@ -40,8 +40,8 @@ TEST_P(Golden, EvaluatesToTheReferencesOutputs) {
     for (int64_t i = 0; i < value.numel(); ++i) {
       if (positional && mask.values<int64_t>()[static_cast<size_t>(i / stride)] == 0) continue;
       const auto at = static_cast<size_t>(i);
-      worst = std::max<double>(worst,
-                               std::abs(value.values<float>()[at] - want.values<float>()[at]));
+      worst =
+          std::max<double>(worst, std::abs(value.values<float>()[at] - want.values<float>()[at]));
     }
     EXPECT_LE(worst, 1e-4) << leaf;  // float32 sums in another order
     ++compared;
@@ -78,6 +78,27 @@ TEST(Registry, RefusesWhatItLacksByName) {
   expect(R"({"model_type": "llama"})", "fill-mask", "has no task 'fill-mask'");
   expect(R"({})", "auto", "invalid: ");
   expect(R"({"model_type": "llama", "architectures": ["LlamaForMusic"]})", "auto", "LlamaForMusic");
+}
+
+TEST(Decoder, RefusesSettingsThatItWouldComputeWrong) {
+  Json json = parse_json_file(folder("llama-causal-lm") / "config.json");
+  const auto outcome = [&](const char* key, Json value) {
+    Checkpoint checkpoint = open_checkpoint(folder("llama-causal-lm"));
+    Json changed = json;
+    changed[key] = std::move(value);
+    checkpoint.config = Config::from_json(changed, "config.json");
+    try {
+      const ModelType& model = find_model(checkpoint.config);
+      build_program(checkpoint, resolve_task(model, checkpoint.config, "auto"), {});
+    } catch (const Error& error) {
+      return std::string(to_string(error.kind())) + ": " + error.what();
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(outcome("partial_rotary_factor", 0.5).find("unsupported: "), std::string::npos);
+  EXPECT_NE(outcome("rms_norm_eps", -1.0).find("invalid: "), std::string::npos);
+  EXPECT_NE(outcome("rms_norm_eps", 0.0).find("'rms_norm_eps'"), std::string::npos);
+  EXPECT_EQ(outcome("rms_norm_eps", 1e-5), "no error");
 }
 
 }  // namespace

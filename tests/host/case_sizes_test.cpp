@@ -142,10 +142,18 @@ TEST(CaseSizes, ConflictsNameBothSides) {
     EXPECT_TRUE(contains(bounds, part));
 
   DynamicShapes fixed = bert_shapes(Dim("rows"), Dim("tokens"));
-  fixed.erase("attention_mask");
+  fixed["attention_mask"].erase(0);
   const std::string example = refusal(fixed);
   for (const char* part : {"rows", "2", "input_ids dimension 0", "attention_mask dimension 0"})
     EXPECT_TRUE(contains(example, part));
+}
+
+TEST(CaseSizes, AnInputThatIsLeftOutFollowsTheOthers) {
+  DynamicShapes shapes = bert_shapes(Dim("rows"), Dim("tokens"));
+  shapes.erase("attention_mask");
+  const ExportedModel exported = export_bert(shapes);
+  EXPECT_EQ(dims_of(exported, "attention_mask"), (std::vector<std::string>{"rows", "tokens"}));
+  EXPECT_EQ(exported({{"input_ids", token_ids(3, 5)}})[0].second.dim(1), 5);
 }
 
 TEST(CaseSizes, OneDimForTwoDimensionsMakesThemEqual) {

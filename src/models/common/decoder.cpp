@@ -74,10 +74,14 @@ DecoderConfig DecoderConfig::read(const Config& config, int64_t default_max_posi
   c.head_dim = config.head_dim();
   c.max_position_embeddings =
       config.get_int_or("max_position_embeddings", default_max_positions, 1);
-  c.rms_norm_eps = config.get_double_or("rms_norm_eps", 1e-6);
+  c.rms_norm_eps = read_epsilon(config, "rms_norm_eps", 1e-6);
   c.hidden_act = config.get_string_or("hidden_act", "silu");
   c.tie_word_embeddings = config.get_bool_or("tie_word_embeddings", false);
   c.rope = config.rope("", default_theta);
+  if (c.rope.partial_rotary_factor != 1.0)
+    throw Error(kUnsupported, "[models] partial_rotary_factor of " + config.source() +
+                                  " is not 1, but '" + config.model_type() +
+                                  "' rotates whole heads; remove the key if it is a leftover");
   c.windows.assign(static_cast<size_t>(c.num_hidden_layers), std::nullopt);
   return c;
 }

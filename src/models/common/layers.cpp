@@ -13,6 +13,15 @@ Value linear(const Scope& s, Value x, int64_t out, Bias bias, std::string_view w
   return slipway::linear(x, weight, bias == Bias::kYes ? s.weight("bias", {out}, why) : Value());
 }
 
+double read_epsilon(const Config& config, std::string_view key, double fallback) {
+  const double eps = config.get_double_or(key, fallback);
+  if (!(eps > 0 && eps < 1))
+    throw Error(kInvalid,
+                fmt::format("[models] '{}' of {} is {}, need a number above 0 and below 1", key,
+                            config.source(), eps));
+  return eps;
+}
+
 Value embedding(const Scope& s, Value ids, int64_t count, int64_t size, std::string_view why) {
   const auto in = s.enter();
   return slipway::embedding(s.weight("weight", {count, size}, why), ids);

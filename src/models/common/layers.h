@@ -11,6 +11,9 @@ enum class Bias { kNo, kYes };
 /// settings that `out` comes from, for messages about a checkpoint that does not fit.
 Value linear(const Scope& s, Value x, int64_t out, Bias bias, std::string_view why);
 
+/// A norm's epsilon: a number above 0 and below 1, or Error{kInvalid} naming the key.
+double read_epsilon(const Config& config, std::string_view key, double fallback);
+
 /// The table `weight` [count, size] below the scope, looked up by ids.
 Value embedding(const Scope& s, Value ids, int64_t count, int64_t size, std::string_view why);
 
