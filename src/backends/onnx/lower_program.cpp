@@ -5,26 +5,10 @@
 #include <algorithm>
 
 #include "backends/onnx/lower_state.h"
+#include "passes/decompose.h"
 
 namespace slipway::onnx {
 namespace {
-
-/// Expands ops that have a body and no lowering row, until there are none.
-void expand_bodies(Graph& graph) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Node* node : graph.order()) {
-      if (node->kind != NodeKind::kOp || find_lowering(node->op->name()) != nullptr ||
-          node->op->row.body == nullptr)
-        continue;
-      const ScopeGuard scope(graph, node->scope);
-      const std::vector<Value> values = node->op->row.body(node->arguments());
-      for (size_t i = 0; i < values.size(); ++i)
-        graph.replace_all_uses(node->out(static_cast<int>(i)), values[i]);
-      changed = true;
-    }
-  }
-}
 
 void refuse_unknown(const Graph& graph) {
   std::map<std::string, int64_t> missing;
@@ -90,7 +74,7 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions&
                              std::vector<std::string>* dropped) {
   register_ops(onnx_ops());
   Graph& source = *program.graph;
-  expand_bodies(source);
+  decompose(source, [](const Op& op) { return find_lowering(op.name()) != nullptr; });
   refuse_unknown(source);
   auto target = std::make_unique<Graph>();
   LowerState state{*target, options, {}, {}, {}, {}, read_untransposed(source), {}};
