@@ -50,6 +50,15 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
     if (!fs::exists(folder / file)) write_text(folder / file, "");
 }
 
+/// Whether a folder is a checkpoint's own.
+bool holds_weights(const fs::path& directory) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const fs::path extension = entry.path().extension();
+    if (extension == ".safetensors" || extension == ".gguf" || extension == ".bin") return true;
+  }
+  return false;
+}
+
 /// The names that an older export at this place occupies.
 std::vector<std::string> files_of_older(const fs::path& directory) {
   std::vector<std::string> files;
@@ -59,9 +68,11 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
     for (const ManifestComponent& component : manifest.components)
       for (const std::string& file : program_files(manifest.export_format, component.file))
         files.push_back(file);
-    // Tokenizer and settings of another model must not stay beside the new graph.
-    for (const CompanionFile& companion : find_companions(directory))
-      files.push_back(companion.name);
+    // Tokenizer and settings of another export must not stay beside the new graph. In a folder with
+    // weights they are the checkpoint's.
+    if (!holds_weights(directory))
+      for (const CompanionFile& companion : find_companions(directory))
+        files.push_back(companion.name);
   } catch (const Error&) {
     // Not an export that can be read: its files are nobody's but the user's, and stay.
   }

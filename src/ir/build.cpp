@@ -101,9 +101,6 @@ Value arange(Graph& graph, Sym start, Sym end) {
 Value full(Graph& graph, SymShape shape, double value, DType dtype) {
   return graph.emit("aten::full", {std::move(shape), value, named("dtype", dtype)});
 }
-Value full_like(Value like, int64_t value) {
-  return like.graph().emit("aten::full", {like.shape(), value, named("dtype", like.dtype())});
-}
 
 Value embedding(Value table, Value indices) { return pair("aten::embedding", table, indices); }
 Value matmul(Value a, Value b) { return pair("aten::matmul", a, b); }

@@ -67,7 +67,6 @@ Value select(Value a, int64_t axis, int64_t index);
 /// int64 [end - start]: start, start + 1, ...
 Value arange(Graph& graph, Sym start, Sym end);
 Value full(Graph& graph, SymShape shape, double value, DType dtype);
-Value full_like(Value like, int64_t value);
 
 Value embedding(Value table, Value indices);
 Value matmul(Value a, Value b);

@@ -79,6 +79,15 @@ TEST(FaultOutput, ANewExportReplacesTheOlderOnesFilesOnly) {
   EXPECT_TRUE(files == files_of(t / "fresh"));
 }
 
+TEST(FaultOutput, AnotherCheckpointsCompanionsStayInItsFolder) {
+  const TestFolder t;
+  fs::copy(golden::folder("llama-causal-lm"), t / "model");
+  t.write("model/tokenizer.json", "the checkpoint's own");
+  export_checkpoint(golden::folder("bert-base")).save_pretrained(t / "model");
+  export_checkpoint(golden::folder("bert-base")).save_pretrained(t / "model");
+  EXPECT_EQ(files_of(t / "model")["tokenizer.json"], "the checkpoint's own");
+}
+
 TEST(FaultOutput, ADryRunWritesNothingAndKnowsTheSizes) {
   const TestFolder t;
   for (const char* name : {"llama-causal-lm", "bert-base"}) {

@@ -25,7 +25,6 @@ class Lower {
  public:
   Lower(LowerState& state, Node& source) : state_(state), source_(source) {}
 
-  const Node& source() const { return source_; }
   Args args() const { return source_.arguments(); }
   bool has(size_t i) const { return args().has(i); }
   int64_t opset() const;

@@ -31,12 +31,13 @@ struct DecoderConfig {
 std::vector<std::optional<int64_t>> windows_of(const std::vector<std::string>& layer_types,
                                                std::optional<int64_t> sliding_window);
 
-/// Emits the base model at `s` on fresh inputs and gives the last hidden state. The cache's outputs
-/// are added by `cache_outputs`, after the model's own.
+/// The last hidden state of a base model, and its cache, whose outputs the caller adds after the
+/// model's own.
 struct DecoderResult {
   Value last_hidden_state;
   KvCache cache;
 };
+/// Emits the base model at `s` on fresh inputs.
 DecoderResult decoder(ModelBuilder& m, const Scope& s, const DecoderConfig& c);
 
 /// The two tasks of such a decoder: outputs last_hidden_state, or logits through lm_head.
