@@ -18,6 +18,7 @@ struct LeafSpec {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<std::string> dims;
+  bool optional = false;  ///< an input that has a default in the graph
 };
 
 /// A back end's program: a graph of the format's own ops whose weights stay in the checkpoint until

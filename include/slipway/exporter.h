@@ -1,16 +1,22 @@
 // Exporters: from a model and example inputs to an exported model.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "slipway/configs.h"
+#include "slipway/decompose.h"
 #include "slipway/exported_model.h"
 
 namespace slipway {
 
-/// The interface of every format's exporter. The method is export_model: `export` is a C++ keyword.
+/// Configurations by component name; an export for generation needs one for each component.
+using ComponentConfigs = std::map<std::string, std::shared_ptr<const ExportConfig>>;
+
+/// What every format's exporter does. The method is export_model: `export` is a C++ keyword. A
+/// format's own class implements export_program.
 class HfExporter {
  public:
   virtual ~HfExporter() = default;
@@ -20,14 +26,37 @@ class HfExporter {
   /// Inputs that the model does not take are dropped with one notice. Reads no weights. Throws
   /// Error{kInvalid} for inputs or bounds that do not fit the model, Error{kUnsupported} for what
   /// the format lacks.
-  virtual ExportedModel export_model(const PreTrainedModel& model, const Inputs& inputs,
-                                     const ExportConfig& config) const = 0;
+  ExportedModel export_model(const PreTrainedModel& model, const Inputs& inputs,
+                             const ExportConfig& config) const;
+
+  /// Exports the components of decompose_for_generation: "prefill" and "decode" for a causal
+  /// language model. Batch, prompt length and past length are symbolic under a dynamic
+  /// configuration whatever the example's sizes are; cache slots too. Weights are stored once for
+  /// all components. The settings given here travel as generation_config.json, over those of the
+  /// checkpoint. The model is not run. Throws as export_model and decompose_for_generation do, with
+  /// the component's name.
+  ExportedModel export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
+                                      const ExportConfig& config,
+                                      const DecomposeOptions& options = {}) const;
+  /// The same with a configuration for each component. Error{kUsage} names those without.
+  ExportedModel export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
+                                      const ComponentConfigs& configs,
+                                      const DecomposeOptions& options = {}) const;
+
+  /// Exports components that were taken apart, and perhaps changed, before.
+  ExportedModel export_components(const Components& components,
+                                  const ComponentConfigs& configs) const;
+
+ protected:
+  /// One graph with what is recorded about it.
+  virtual ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
+                                           const ExportConfig& config) const = 0;
 };
 
 class OnnxExporter final : public HfExporter {
- public:
-  ExportedModel export_model(const PreTrainedModel& model, const Inputs& inputs,
-                             const ExportConfig& config) const override;
+ protected:
+  ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
+                                   const ExportConfig& config) const override;
 };
 
 struct AutoHfExporter {

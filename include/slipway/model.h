@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "slipway/tensor.h"
@@ -61,6 +62,11 @@ class PreTrainedModel {
   /// Small inputs that the task takes, as an example for export_model: ids of 1, masks of 1, and an
   /// empty cache of the model's geometry for "text-generation-with-past".
   Inputs example_inputs(int64_t batch_size = 2, int64_t sequence_length = 8) const;
+
+  /// Runs the model in plain C++, slowly and without a runtime: for checks on small inputs. Takes
+  /// what export_model takes; attention_mask, position_ids and token_type_ids may be left out.
+  /// Returns every output in the model's order. Throws Error{kInvalid} for inputs that do not fit.
+  std::vector<std::pair<std::string, Tensor>> operator()(const Inputs& inputs) const;
 
   const Impl& impl() const { return *impl_; }
 

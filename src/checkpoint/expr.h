@@ -9,11 +9,13 @@ namespace slipway {
 
 /// x converted element by element. Floating formats round to nearest even; F8 E4M3 saturates to
 /// NaN, E5M2 to infinity as torch does; floats to integers truncate towards zero (saturating, NaN
-/// to 0); anything to bool is x != 0. Returns x itself when the dtype is the same.
+/// to 0); anything to bool is x != 0. Returns x itself when the dtype is the same, and one object
+/// for equal calls while it lives.
 Lazy lazy_cast(Lazy x, DType dtype);
 
 /// [rows, cols] -> [cols, rows]. Best read in ranges of granularity() elements: a few output rows,
-/// so that every source granule is decoded once per range.
+/// so that every source granule is decoded once per range. One object for equal calls while it
+/// lives.
 Lazy lazy_transpose2d(Lazy x);
 
 /// The same elements in the same order under another shape of as many elements.

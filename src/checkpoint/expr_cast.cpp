@@ -5,6 +5,7 @@
 
 #include "base/convert.h"
 #include "checkpoint/expr.h"
+#include "checkpoint/expr_intern.h"
 
 namespace slipway {
 namespace {
@@ -90,7 +91,8 @@ class Affine final : public LazyTensor {
 Lazy lazy_cast(Lazy x, DType dtype) {
   SLIPWAY_ASSERT(x != nullptr);
   if (x->dtype() == dtype) return x;
-  return std::make_shared<Cast>(std::move(x), dtype);
+  return interned(*x, kCast + static_cast<int>(dtype),
+                  [&] { return std::make_shared<Cast>(x, dtype); });
 }
 
 Lazy lazy_affine(Lazy x, double scale, double offset) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "checkpoint/expr.h"
+#include "checkpoint/expr_intern.h"
 
 namespace slipway {
 namespace {
@@ -98,7 +99,7 @@ class Transpose final : public LazyTensor {
 
 Lazy lazy_transpose2d(Lazy x) {
   SLIPWAY_ASSERT(x != nullptr && x->shape().size() == 2);
-  return std::make_shared<Transpose>(std::move(x));
+  return interned(*x, kTransposed, [&] { return std::make_shared<Transpose>(x); });
 }
 
 }  // namespace slipway

@@ -30,6 +30,9 @@ Examples:
   slipway export bert/ out/ --static --batch-size 1 --sequence-length 128
   slipway export llama/ out/ --dynamic-shapes '{"input_ids": {"1": {"name": "seq", "max": 2048}},
       "attention_mask": {"1": "auto"}}'                     JSON, or @FILE
+  slipway export llama/ out/ --generation                    two graphs: prefill, and decode of one token
+  slipway export llama/ out/ --generation --multi-token-decode --static-cache 2048
+                                                            a cache of fixed slots, written in place
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
 
 CHECKPOINT is a folder with config.json and safetensors, or a .gguf file. OUT appears when it is
@@ -166,6 +169,13 @@ void add_export(CLI::App& app, Globals& globals) {
   command->add_option("--opset", options->opset, "ONNX opset, 18 to 24; default 20");
   command->add_option("--disable-pass", options->disabled_passes,
                       "Leave out an optimization; `slipway formats --passes` lists them");
+  command->add_flag("--generation", options->generation,
+                    "Write the graphs that generation runs: prefill and decode");
+  command->add_flag("--multi-token-decode", options->multi_token_decode,
+                    "Let decode take any number of tokens; needs --generation");
+  command->add_option("--static-cache", options->static_cache,
+                      "Slots of a cache that does not grow; needs --generation")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->add_flag("--dry-run", options->dry_run, "Show what would be written");
   command->add_flag_function(
       "--validate,!--no-validate", [options](int64_t times) { options->validate = times > 0; },

@@ -32,6 +32,10 @@ void check_options(const ExportOptions& options) {
     throw Error(kUsage,
                 "[export] --static and --dynamic-shapes exclude each other: with "
                 "--dynamic-shapes, axes that it does not list are fixed");
+  if (!options.generation && (options.multi_token_decode || options.static_cache))
+    throw Error(kUsage,
+                "[export] --multi-token-decode and --static-cache shape the graphs of an export "
+                "for generation; give --generation too");
   if (options.is_static && (!options.batch_size || !options.sequence_length))
     throw Error(kUsage,
                 "[export] --static needs the sizes: give --batch-size and "
@@ -46,7 +50,7 @@ PreTrainedModel open_model(const ExportOptions& options) {
   const ModelOptions model_options{.dtype = dtype_of(options.dtype)};
   PreTrainedModel model =
       PreTrainedModel::from_pretrained(options.checkpoint, options.task, model_options);
-  if (!options.is_static || model.task() != kWithPast) return model;
+  if (!options.is_static || model.task() != kWithPast || options.generation) return model;
   if (options.task == kWithPast)
     throw Error(kUnsupported,
                 "[export] text-generation-with-past grows its cache, so its sizes "
@@ -67,7 +71,17 @@ ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& o
     onnx->disabled_passes = options.disabled_passes;
   const Inputs inputs =
       model.example_inputs(options.batch_size.value_or(2), options.sequence_length.value_or(8));
-  return AutoHfExporter::from_config(*config)->export_model(model, inputs, *config);
+  const std::unique_ptr<HfExporter> exporter = AutoHfExporter::from_config(*config);
+  if (!options.generation) return exporter->export_model(model, inputs, *config);
+  DecomposeOptions decompose;
+  decompose.multi_token_decode = options.multi_token_decode;
+  if (options.static_cache) {
+    decompose.generation_config.cache_implementation = "static";
+    decompose.generation_config.max_cache_len = options.static_cache;
+  }
+  return exporter->export_for_generation(
+      model, {{"input_ids", inputs.at("input_ids")}, {"attention_mask", inputs.at("attention_mask")}},
+      *config, decompose);
 }
 
 }  // namespace slipway::cli

@@ -18,6 +18,8 @@ struct ExportOptions {
   std::optional<bool> validate;
   std::vector<std::string> disabled_passes;
   bool dry_run = false;
+  bool generation = false, multi_token_decode = false;
+  std::optional<int64_t> static_cache;  ///< slots
 };
 
 /// The flags' consistency. Throws Error{kUsage} naming the flags.

@@ -23,6 +23,7 @@ struct PreTrainedModel::Impl {
   models::ResolvedTask task;
   DType dtype = DType::kF32;
   std::string architecture, model_type;
+  bool one_token = false;  ///< a decode step: its graph takes one token a row
 };
 
 /// Either a graph that is not on disk yet, or a file.

@@ -1,6 +1,8 @@
 // The metadata of a freshly exported component.
 #include "export/metadata_of.h"
 
+#include <algorithm>
+
 #include "export/pytree.h"
 
 namespace slipway {
@@ -8,17 +10,97 @@ namespace {
 
 constexpr std::string_view kCache = "past_key_values";
 
-/// The tree of leaves in graph order: plain leaves, and a cache where keys and values are.
-std::vector<std::pair<std::string, TreeSpec>> fields_of(const std::vector<std::string>& leaves,
-                                                        DType dtype) {
+/// The leaves of a cache as what the reference calls it.
+struct Cache {
+  TreeSpec spec;
+  const char* container = "DynamicCache";
+};
+
+/// `keys` are the sizes of a layer's keys where the example or the graph says them, for what the
+/// spec records about a static cache.
+Cache cache_of(const std::vector<std::string>& leaves, DType dtype, const Shape& keys) {
+  const auto count = static_cast<int64_t>(leaves.size());
+  const bool is_static = std::any_of(leaves.begin(), leaves.end(), [](const std::string& leaf) {
+    return leaf.ends_with(".cumulative_length");
+  });
+  if (!is_static) return {TreeSpec::dynamic_cache(count / 2, dtype)};
+  const bool fresh = std::none_of(leaves.begin(), leaves.end(), [](const std::string& leaf) {
+    return leaf.ends_with(".keys");
+  });
+  const StaticCacheShape shape{fresh ? count : count / 3, keys[0], keys[1], keys[2], keys[3]};
+  return {fresh ? TreeSpec::empty_static_cache(shape) : TreeSpec::static_cache(shape, dtype),
+          "StaticCache"};
+}
+
+struct Leaf {
+  std::string name;
+  ValueType type;
+};
+
+/// The tree of leaves in graph order: plain leaves, groups such as attention_mask.full_attention,
+/// and a cache where keys and values are.
+std::vector<std::pair<std::string, TreeSpec>> fields_of(const std::vector<Leaf>& leaves,
+                                                        DType dtype, const Shape& keys) {
   std::vector<std::pair<std::string, TreeSpec>> fields;
-  int64_t cached = 0;
-  for (const std::string& leaf : leaves) {
-    if (argument_of(leaf) == kCache) ++cached;
-    else fields.emplace_back(leaf, TreeSpec::leaf());
+  std::vector<std::string> cached;
+  std::vector<std::pair<std::string, std::vector<std::pair<std::string, TreeSpec>>>> groups;
+  for (const auto& [leaf, type] : leaves) {
+    const std::string argument = argument_of(leaf);
+    if (argument == kCache) {
+      cached.push_back(leaf);
+    } else if (argument == leaf) {
+      fields.emplace_back(leaf, TreeSpec::leaf());
+    } else {
+      auto group = std::find_if(groups.begin(), groups.end(),
+                                [&](const auto& g) { return g.first == argument; });
+      if (group == groups.end()) {
+        groups.emplace_back(argument, std::vector<std::pair<std::string, TreeSpec>>());
+        group = groups.end() - 1;
+        fields.emplace_back(argument, TreeSpec::leaf());  // replaced below, in its place
+      }
+      group->second.emplace_back(leaf.substr(argument.size() + 1), TreeSpec::leaf());
+    }
   }
-  if (cached > 0) fields.emplace_back(kCache, TreeSpec::dynamic_cache(cached / 2, dtype));
+  for (auto& [argument, items] : groups)
+    for (auto& [name, spec] : fields)
+      if (name == argument) spec = TreeSpec::dict(std::move(items));
+  if (!cached.empty()) fields.emplace_back(kCache, cache_of(cached, dtype, keys).spec);
   return fields;
+}
+
+/// The keys of the first layer in the example; the graph's own sizes where the example has none, 0
+/// for those that are free.
+Shape key_sizes(const ExportedProgram& program, const Inputs& inputs) {
+  Shape mask;
+  for (const auto& [name, window] : program.mask_windows)
+    if (const auto at = inputs.find(name); at != inputs.end()) mask = at->second.shape();
+  for (const Output& output : program.graph->outputs()) {
+    if (argument_of(output.name) != kCache || !output.name.ends_with(".keys")) continue;
+    if (const auto at = inputs.find(output.name); at != inputs.end()) return at->second.shape();
+    Shape shape;
+    for (Sym s : output.value.type().shape) shape.push_back(s.is_const() ? s.value() : 0);
+    if (mask.size() == 4) shape[0] = mask[0], shape[2] = mask[3];
+    return shape;
+  }
+  return {0, 0, 0, 0};
+}
+
+void add_kwarg(ExportMetadata& metadata, const Leaf& leaf, const Inputs& inputs) {
+  Shape shape;
+  if (const auto at = inputs.find(leaf.name); at != inputs.end()) shape = at->second.shape();
+  TracedKwarg kwarg = TracedKwarg::tensor(shape, std::string(torch_name(leaf.type.dtype)));
+  const std::string argument = argument_of(leaf.name);
+  if (argument == leaf.name) {
+    metadata.kwargs.emplace_back(argument, std::move(kwarg));
+    return;
+  }
+  auto group = std::find_if(metadata.kwargs.begin(), metadata.kwargs.end(),
+                            [&](const auto& k) { return k.first == argument; });
+  if (group == metadata.kwargs.end()) {
+    metadata.kwargs.emplace_back(argument, TracedKwarg::mapping({}));
+    group = metadata.kwargs.end() - 1;
+  }
+  group->second.leaves.emplace_back(leaf.name.substr(argument.size() + 1), std::move(kwarg));
 }
 
 }  // namespace
@@ -33,22 +115,24 @@ ExportMetadata metadata_of(const PreTrainedModel& model, const ExportedProgram& 
   metadata.export_config = config.to_json_string();
   metadata.export_dtype = std::string(torch_name(model.dtype()));
   metadata.export_device = "cpu";
-  std::vector<std::string> in, out;
+  std::vector<Leaf> in, out;
+  std::vector<std::string> cached;
   for (const Node* input : program.graph->inputs()) {
-    in.push_back(input->name);
-    const std::string argument = argument_of(input->name);
-    if (argument == kCache) continue;
-    Shape shape;
-    if (const auto at = inputs.find(input->name); at != inputs.end()) shape = at->second.shape();
-    metadata.kwargs.emplace_back(
-        argument, TracedKwarg::tensor(shape, std::string(torch_name(input->types[0].dtype))));
+    if (program.input_defaults.contains(input->name)) continue;  // not of the traced call
+    in.push_back({input->name, input->types[0]});
+    if (argument_of(input->name) == kCache) cached.push_back(input->name);
+    else add_kwarg(metadata, in.back(), inputs);
   }
-  for (const Output& output : program.graph->outputs()) out.push_back(output.name);
-  if (in.size() > metadata.kwargs.size())
-    metadata.kwargs.emplace_back(kCache, TracedKwarg::of_class("DynamicCache"));
-  metadata.in_spec = dump_tree_spec(TreeSpec::keyword_call(fields_of(in, model.dtype())));
-  metadata.out_spec =
-      dump_tree_spec(TreeSpec::model_output(program.output_class, fields_of(out, model.dtype())));
+  for (const Output& output : program.graph->outputs())
+    out.push_back({output.name, output.value.type()});
+  const Shape keys = key_sizes(program, inputs);
+  if (!cached.empty())
+    metadata.kwargs.emplace_back(
+        kCache, TracedKwarg::of_class(cache_of(cached, model.dtype(), keys).container));
+  metadata.in_spec =
+      dump_tree_spec(TreeSpec::keyword_call(fields_of(in, model.dtype(), keys)));
+  metadata.out_spec = dump_tree_spec(
+      TreeSpec::model_output(program.output_class, fields_of(out, model.dtype(), keys)));
   return metadata;
 }
 

@@ -14,6 +14,8 @@ constexpr const char* kList = "builtins.list";
 constexpr const char* kDict = "builtins.dict";
 constexpr const char* kDynamicCache = "transformers.cache_utils:DynamicCache";
 constexpr const char* kDynamicLayer = "transformers.cache_utils:DynamicLayer";
+constexpr const char* kStaticCache = "transformers.cache_utils:StaticCache";
+constexpr const char* kStaticLayer = "transformers.cache_utils:StaticLayer";
 
 constexpr JsonLimits kLimits{.max_bytes = size_t{4} << 20, .max_depth = 128, .max_values = 1 << 20};
 
@@ -30,11 +32,15 @@ Json object_context(const char* path, Json state) {
   return {{"_t", "obj"}, {"p", path}, {"s", std::move(state)}};
 }
 
-Json cache_context(Json layers) {
-  return object_context(kDynamicCache, {{"layers", std::move(layers)},
-                                        {"layer_class_to_replicate", nullptr},
-                                        {"offloading", false}});
+Json cache_context(const char* path, Json layers) {
+  return object_context(path, {{"layers", std::move(layers)},
+                               {"layer_class_to_replicate", nullptr},
+                               {"offloading", false}});
 }
+
+Json tensor_context(int64_t leaf) { return {{"_t", "tensor"}, {"i", leaf}}; }
+Json dtype_context(DType dtype) { return {{"_t", "dtype"}, {"n", torch_name(dtype)}}; }
+Json device_context(std::string_view device) { return {{"_t", "device"}, {"s", device}}; }
 
 Json to_json(const TreeSpec& spec) {
   Json children = Json::array();
@@ -102,12 +108,12 @@ TreeSpec TreeSpec::dynamic_cache(int64_t layers, DType dtype, std::string_view d
   Json list = Json::array();
   for (int64_t i = 0; i < layers; ++i)
     list.push_back(
-        object_context(kDynamicLayer, {{"keys", {{"_t", "tensor"}, {"i", 2 * i}}},
-                                       {"values", {{"_t", "tensor"}, {"i", 2 * i + 1}}},
+        object_context(kDynamicLayer, {{"keys", tensor_context(2 * i)},
+                                       {"values", tensor_context(2 * i + 1)},
                                        {"is_initialized", true},
-                                       {"dtype", {{"_t", "dtype"}, {"n", torch_name(dtype)}}},
-                                       {"device", {{"_t", "device"}, {"s", device}}}}));
-  return {kDynamicCache, cache_context(std::move(list)),
+                                       {"dtype", dtype_context(dtype)},
+                                       {"device", device_context(device)}}));
+  return {kDynamicCache, cache_context(kDynamicCache, std::move(list)),
           std::vector<TreeSpec>(static_cast<size_t>(2 * layers))};
 }
 
@@ -116,7 +122,39 @@ TreeSpec TreeSpec::empty_dynamic_cache(int64_t layers) {
   for (int64_t i = 0; i < layers; ++i)
     list.push_back(object_context(
         kDynamicLayer, {{"keys", nullptr}, {"values", nullptr}, {"is_initialized", false}}));
-  return {kDynamicCache, cache_context(std::move(list)), {}};
+  return {kDynamicCache, cache_context(kDynamicCache, std::move(list)), {}};
+}
+
+TreeSpec TreeSpec::static_cache(const StaticCacheShape& shape, DType dtype,
+                                std::string_view device) {
+  Json list = Json::array();
+  for (int64_t i = 0; i < shape.layers; ++i)
+    list.push_back(
+        object_context(kStaticLayer, {{"keys", tensor_context(3 * i)},
+                                      {"values", tensor_context(3 * i + 1)},
+                                      {"is_initialized", true},
+                                      {"max_cache_len", shape.slots},
+                                      {"cumulative_length", tensor_context(3 * i + 2)},
+                                      {"dtype", dtype_context(dtype)},
+                                      {"device", device_context(device)},
+                                      {"batch_size", shape.batch},
+                                      {"num_heads", shape.heads},
+                                      {"v_head_dim", shape.head_dim},
+                                      {"k_head_dim", shape.head_dim}}));
+  return {kStaticCache, cache_context(kStaticCache, std::move(list)),
+          std::vector<TreeSpec>(static_cast<size_t>(3 * shape.layers))};
+}
+
+TreeSpec TreeSpec::empty_static_cache(const StaticCacheShape& shape) {
+  Json list = Json::array();
+  for (int64_t i = 0; i < shape.layers; ++i)
+    list.push_back(object_context(kStaticLayer, {{"keys", nullptr},
+                                                 {"values", nullptr},
+                                                 {"is_initialized", false},
+                                                 {"max_cache_len", shape.slots},
+                                                 {"cumulative_length", tensor_context(i)}}));
+  return {kStaticCache, cache_context(kStaticCache, std::move(list)),
+          std::vector<TreeSpec>(static_cast<size_t>(shape.layers))};
 }
 
 TreeSpec TreeSpec::keyword_call(std::vector<std::pair<std::string, TreeSpec>> kwargs) {

@@ -12,6 +12,11 @@
 
 namespace slipway {
 
+/// The sizes of a static cache.
+struct StaticCacheShape {
+  int64_t layers = 0, batch = 0, heads = 0, slots = 0, head_dim = 0;
+};
+
 /// A node of a tree spec: a container class with its context, or a leaf.
 struct TreeSpec {
   std::string type;  ///< the registered name of the class, empty for a leaf
@@ -33,6 +38,12 @@ struct TreeSpec {
   static TreeSpec dynamic_cache(int64_t layers, DType dtype, std::string_view device = "cpu");
   /// The same cache before anything was written to it: it has no leaves.
   static TreeSpec empty_dynamic_cache(int64_t layers);
+  /// A transformers StaticCache of full-attention layers: keys, values and cumulative_length each.
+  /// The slots are those of the example; a runtime's own may differ.
+  static TreeSpec static_cache(const StaticCacheShape& shape, DType dtype,
+                               std::string_view device = "cpu");
+  /// The same cache before anything was written to it: its leaves are the cumulative lengths.
+  static TreeSpec empty_static_cache(const StaticCacheShape& shape);
   /// The arguments of a call that takes keywords only: ((), {name: spec}).
   static TreeSpec keyword_call(std::vector<std::pair<std::string, TreeSpec>> kwargs);
 

@@ -33,6 +33,7 @@ std::map<std::string, int64_t> sizes_for(const ModelRunner& runner, int64_t roun
       int64_t size = next;
       if (const auto at = runner.limits().dims.find(dim.symbol); at != runner.limits().dims.end())
         size = std::clamp(next, at->second.min, at->second.max);
+      if (dim.symbol == "cache_length") size = std::max<int64_t>(size, 16);  // room for the tokens
       if (sizes.emplace(dim.symbol, size).second) next = next % 5 + 1;
     }
   return sizes;
@@ -50,7 +51,9 @@ Inputs inputs_for(const ModelRunner& runner, const std::map<std::string, int64_t
     }
     if (!known) continue;  // the runner fills in what follows from the others
     Tensor tensor(input.dtype, shape);
-    if (input.dtype == DType::kI64) {
+    if (input.dtype == DType::kBool) {
+      std::fill_n(reinterpret_cast<bool*>(tensor.mutable_data()), tensor.numel(), true);
+    } else if (input.dtype == DType::kI64) {
       int64_t lo = 0, hi = 1;
       if (const auto at = runner.limits().values.find(input.name);
           at != runner.limits().values.end())

@@ -33,8 +33,14 @@ void write_text(const fs::path& path, std::string_view text) {
   out.close();
 }
 
+/// The file that holds the weights of all components: the first one's own, so that whoever copies
+/// the components' files by name has it.
+std::string data_name(const ExportedModel::Impl& exported) {
+  return onnx::data_file_name(exported.components.front().first);
+}
+
 void write_component(const ExportedModel::Impl& exported, const std::string& name,
-                     const Program& program, const fs::path& folder) {
+                     const Program& program, const fs::path& folder, onnx::DataFile& data) {
   const Program::Impl& impl = program.impl();
   const std::vector<std::string> files =
       program_files(exported.format, program_file(exported.format, name));
@@ -44,8 +50,10 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
         copy_contents(exported.directory / file, folder / file);
     return;
   }
-  onnx::write(*impl.graph, impl.ranges, folder, name, impl.write_options);
-  // The reference's loader wants the data file to exist even where every initializer is inline.
+  onnx::WriteOptions options = impl.write_options;
+  options.data_name = data_name(exported);
+  onnx::write_graph(*impl.graph, impl.ranges, folder, name, options, data);
+  // The reference's loader wants a data file for each component, though one holds all weights.
   for (const std::string& file : files)
     if (!fs::exists(folder / file)) write_text(folder / file, "");
 }
@@ -85,14 +93,16 @@ void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions
   StagedDirectory staged(directory);
   Manifest manifest;
   manifest.export_format = impl_->format;
+  onnx::DataFile data;
   for (const auto& [name, component] : impl_->components) {
     try {
-      write_component(*impl_, name, component.program, staged.path());
+      write_component(*impl_, name, component.program, staged.path(), data);
     } catch (const Error& error) {
       throw error.with_context(fmt::format("component '{}'", name));
     }
     manifest.components.push_back({name, program_file(impl_->format, name), component.metadata});
   }
+  if (data.size() > 0) data.write(staged.path() / data_name(*impl_));
   for (const CompanionFile& companion : impl_->companions) {
     fs::create_directories((staged.path() / companion.name).parent_path());
     if (const auto* path = std::get_if<fs::path>(&companion.source))
@@ -110,13 +120,14 @@ DryRun dry_run(const ExportedModel& exported) {
   DryRun result;
   constexpr int64_t kBase = int64_t{16} << 20, kPiece = int64_t{8} << 20;
   int64_t pieces = 0;
+  onnx::DataFile data;
   for (const auto& [name, component] : exported.components()) {
     const Program::Impl& impl = component.program.impl();
     if (impl.file) throw Error(kUsage, "[export] a loaded export has nothing left to write");
     const onnx::WriteSummary sizes =
-        onnx::measure(*impl.graph, impl.ranges, name, impl.write_options);
+        onnx::measure(*impl.graph, impl.ranges, name, impl.write_options, data);
     result.model_bytes += sizes.model_bytes;
-    result.data_bytes += sizes.data_bytes;
+    result.data_bytes = sizes.data_bytes;
     result.nodes += sizes.nodes;
     for (const Node* weight : impl.graph->weights())
       pieces = std::max(pieces, std::min(weight->data->nbytes(),

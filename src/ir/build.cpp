@@ -23,6 +23,8 @@ Value operator-(Value a, double b) { return number("aten::sub.Scalar", a, b); }
 Value operator*(Value a, double b) { return number("aten::mul.Scalar", a, b); }
 Value operator/(Value a, double b) { return number("aten::div.Scalar", a, b); }
 
+Value add(Value a, int64_t b) { return a.graph().emit("aten::add.Scalar", {a, b}); }
+
 Value pow(Value a, double exponent) { return number("aten::pow.Tensor_Scalar", a, exponent); }
 Value pow(Value a, Value exponent) { return pair("aten::pow.Tensor_Tensor", a, exponent); }
 Value neg(Value a) { return unary("aten::neg", a); }
@@ -126,6 +128,12 @@ Value causal_mask(Value padding_mask, Sym query_length, std::optional<int64_t> w
 }
 Value cache_append(Value past, Value current) {
   return pair("slipway::cache_append", past, current);
+}
+Value cache_write(Value cache, Value slots, Value current) {
+  return cache.graph().emit("slipway::cache_write", {cache, slots, current});
+}
+Value keep_last(Value a, Value count, Sym kept) {
+  return a.graph().emit("slipway::keep_last", {a, count, kept});
 }
 
 }  // namespace slipway

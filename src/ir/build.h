@@ -15,6 +15,8 @@ Value operator+(Value a, double b);
 Value operator-(Value a, double b);
 Value operator*(Value a, double b);
 Value operator/(Value a, double b);
+/// a + b, which keeps an integer dtype.
+Value add(Value a, int64_t b);
 
 Value pow(Value a, double exponent);
 Value pow(Value a, Value exponent);
@@ -80,5 +82,7 @@ Value rotary_embedding(Value a, Value cos, Value sin);
 Value attention(Value query, Value key, Value value, Value mask, double scale);
 Value causal_mask(Value padding_mask, Sym query_length, std::optional<int64_t> window);
 Value cache_append(Value past, Value current);
+Value cache_write(Value cache, Value slots, Value current);
+Value keep_last(Value a, Value count, Sym kept);
 
 }  // namespace slipway

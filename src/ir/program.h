@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ir/graph.h"
@@ -24,6 +25,10 @@ struct ExportedProgram {
   DType dtype = DType::kF32;
   /// Ids an embedding can look up, by input. Checked by runners before the runtime sees them.
   std::map<std::string, ValueRange> value_ranges;
+  /// Inputs that callers may leave out, and what they are then.
+  std::map<std::string, Tensor> input_defaults;
+  /// Attention masks that callers make whole, by input: the sliding window that is part of them.
+  std::map<std::string, std::optional<int64_t>> mask_windows;
 };
 
 }  // namespace slipway

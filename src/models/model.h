@@ -17,9 +17,15 @@ namespace slipway::models {
 
 /// How a decoder keeps the keys and values of earlier tokens.
 enum class CacheKind {
-  kNone,     ///< no cache input; keys and values are still returned
-  kGrowing,  ///< past_key_values in, past and current out
+  kNone,         ///< no cache input; keys and values are still returned
+  kGrowing,      ///< past_key_values in, past and current out
+  kStatic,       ///< slots in, written where the layer's cumulative_length says, out
+  kStaticFresh,  ///< the same on a cache of zeros that the graph makes: the first call
 };
+
+inline bool is_static(CacheKind cache) {
+  return cache == CacheKind::kStatic || cache == CacheKind::kStaticFresh;
+}
 
 /// The choices of one export.
 struct BuildOptions {
@@ -30,6 +36,9 @@ struct BuildOptions {
   std::map<std::string, Sym> dims;
   /// The optional inputs that the graph should have; nullopt means all of them.
   std::optional<std::set<std::string>> inputs;
+  /// Whether a language model gets the input logits_to_keep, which has the default 0: every
+  /// position.
+  bool logits_to_keep = false;
 };
 
 class ModelBuilder;
@@ -81,6 +90,11 @@ class ModelBuilder {
   Value input(const std::string& name, DType dtype, SymShape shape);
   /// An int64 input of ids in [0, count).
   Value ids(const std::string& name, SymShape shape, int64_t count);
+  /// An input that callers may leave out.
+  Value defaulted_input(const std::string& name, Tensor value);
+  /// A boolean mask that callers make: true where attention may go, under the window if there is
+  /// one.
+  Value mask_input(const std::string& name, SymShape shape, std::optional<int64_t> window);
   void output(std::string name, Value value) { graph().add_output(std::move(name), value); }
 
   /// A stored tensor in the export's dtype; one object for tied names.
@@ -108,6 +122,8 @@ struct ModelType {
   std::string_view base_prefix;        ///< where task models keep the base model: "model", "bert"
   std::vector<std::string> ignorable;  ///< stored names that need no use
   std::vector<Head> heads;
+  /// Kinds of input that have an encoder of their own in front of the language model: "image".
+  std::vector<std::string_view> modalities = {};
 };
 
 }  // namespace slipway::models

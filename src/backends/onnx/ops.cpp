@@ -147,6 +147,8 @@ const OpRow kRows[] = {
      .infer = gather},
     {.schema = "onnx::GatherElements(Tensor data, Tensor indices, *, int axis=0) -> Tensor",
      .infer = gather_elements},
+    {.schema = "onnx::ScatterND(Tensor data, Tensor indices, Tensor updates) -> Tensor",
+     .infer = self},
     {.schema = "onnx::Shape(Tensor data, *, int start=0, int? end=None) -> Tensor", .infer = shape},
     {.schema = "onnx::Range(Tensor start, Tensor limit, Tensor delta) -> Tensor", .infer = nullptr},
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -157,8 +158,6 @@ void add_metadata(pb::ModelProto& model, const Graph& graph,
   }
 }
 
-std::string data_file_name(const std::string& component) { return component + ".onnx.data"; }
-
 pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
                      const std::string& component, const WriteOptions& options, DataFile& file,
                      WriteSummary& summary) {
@@ -173,12 +172,22 @@ pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>
   auto* out = model.mutable_graph();
   out->set_name(options.graph_name);
   const Names names(graph);
-  for (const Node* input : graph.inputs())
-    set_type(out->add_input(), input_name(graph, input->name), input->types[0]);
+  const std::string data_name =
+      options.data_name.empty() ? data_file_name(component) : options.data_name;
+  for (const Node* input : graph.inputs()) {
+    const std::string name = input_name(graph, input->name);
+    set_type(out->add_input(), name, input->types[0]);
+    if (const auto at = options.input_defaults.find(input->name);
+        at != options.input_defaults.end()) {
+      constexpr int64_t kInline = std::numeric_limits<int64_t>::max();
+      add_initializer(out, name, lazy_constant(at->second), data_name, kInline, file);
+      ++summary.initializers;
+    }
+  }
   for (const Node* node : graph.order()) {
     if (node->kind == NodeKind::kWeight || node->kind == NodeKind::kConstant) {
       add_initializer(out, names.of(const_cast<Node*>(node)->out()), node->data,
-                      data_file_name(component), options.external_threshold, file);
+                      data_name, options.external_threshold, file);
       ++summary.initializers;
     } else if (node->kind == NodeKind::kOp) {
       add_node(out, *node, names);
@@ -232,26 +241,36 @@ int64_t ir_version_of(int64_t opset_version) {
   }
 }
 
-WriteSummary write(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
-                   const std::filesystem::path& folder, const std::string& component,
-                   const WriteOptions& options) {
-  DataFile file;
+std::string data_file_name(const std::string& component) { return component + ".onnx.data"; }
+
+WriteSummary write_graph(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
+                         const std::filesystem::path& folder, const std::string& component,
+                         const WriteOptions& options, DataFile& data) {
   WriteSummary summary;
-  const std::string bytes = serialize(build(graph, ranges, component, options, file, summary));
+  const std::string bytes = serialize(build(graph, ranges, component, options, data, summary));
   summary.model_bytes = static_cast<int64_t>(bytes.size());
-  if (file.size() > 0) file.write(folder / data_file_name(component));
   OutputFile model(folder / (component + ".onnx"));
   model.append(bytes);
   model.close();
   return summary;
 }
 
+WriteSummary write(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
+                   const std::filesystem::path& folder, const std::string& component,
+                   const WriteOptions& options) {
+  DataFile data;
+  const WriteSummary summary = write_graph(graph, ranges, folder, component, options, data);
+  if (data.size() > 0)
+    data.write(folder /
+               (options.data_name.empty() ? data_file_name(component) : options.data_name));
+  return summary;
+}
+
 WriteSummary measure(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
-                     const std::string& component, const WriteOptions& options) {
-  DataFile file;
+                     const std::string& component, const WriteOptions& options, DataFile& data) {
   WriteSummary summary;
   summary.model_bytes = static_cast<int64_t>(
-      serialize(build(graph, ranges, component, options, file, summary)).size());
+      serialize(build(graph, ranges, component, options, data, summary)).size());
   return summary;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "backends/onnx/data_file.h"
 #include "ir/program.h"
 
 namespace slipway::onnx {
@@ -16,6 +17,11 @@ struct WriteOptions {
   std::map<std::string, std::string> metadata;
   /// Initializers of at least this many bytes go to the data file.
   int64_t external_threshold = 1024;
+  /// The data file's name as the graph states it; empty: the component's own.
+  std::string data_name;
+  /// Inputs that callers may leave out, by leaf name, and what they are then: initializers of the
+  /// input's name, which runtimes let callers override.
+  std::map<std::string, Tensor> input_defaults;
 };
 
 /// What was or would be written, in bytes.
@@ -28,6 +34,15 @@ struct WriteSummary {
 std::string input_name(const Graph& graph, const std::string& leaf);
 std::string output_name(const Graph& graph, const std::string& leaf);
 
+/// `component.onnx.data`.
+std::string data_file_name(const std::string& component);
+
+/// Writes `folder/component.onnx` only. Its weights get places in `data`, which the caller writes
+/// as options.data_name: components that share weights share the file.
+WriteSummary write_graph(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
+                         const std::filesystem::path& folder, const std::string& component,
+                         const WriteOptions& options, DataFile& data);
+
 /// Writes `folder/component.onnx` and, when anything is external, `folder/component.onnx.data`.
 /// Weights are streamed in pieces by all cores; nothing is gathered. The same program gives the
 /// same bytes. `ranges` become the metadata `slipway.ranges`, bounds of symbols `slipway.dims`
@@ -36,9 +51,10 @@ WriteSummary write(const Graph& graph, const std::map<std::string, ValueRange>& 
                    const std::filesystem::path& folder, const std::string& component,
                    const WriteOptions& options);
 
-/// The sizes that write() would give, without writing.
+/// The sizes that write_graph() would give, without writing; data_bytes is the size of `data`
+/// afterwards.
 WriteSummary measure(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
-                     const std::string& component, const WriteOptions& options);
+                     const std::string& component, const WriteOptions& options, DataFile& data);
 
 /// The lowest IR version that an opset may be declared with (onnx's version table).
 int64_t ir_version_of(int64_t opset_version);

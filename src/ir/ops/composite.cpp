@@ -125,6 +125,27 @@ std::vector<ValueType> cache_append(const Args& a) {
   return {out};
 }
 
+std::vector<ValueType> cache_write(const Args& a) {
+  const SymShape &cache = a.type(0).shape, &current = a.type(2).shape;
+  if (cache.size() != 4 || current.size() != 4)
+    a.fail("needs cache and current [batch, heads, length, head_dim]");
+  if (a.type(1).dtype != DType::kI64 || a.type(1).shape.size() != 1)
+    a.fail("needs the slots as int64 [length]");
+  for (const size_t i : {size_t{0}, size_t{1}, size_t{3}})
+    require_equal(a, current[i], cache[i], "the current entry's size");
+  require_equal(a, a.type(1).shape[0], current[2], "the number of slots");
+  return {a.type(0)};
+}
+
+std::vector<ValueType> keep_last(const Args& a) {
+  ValueType out = a.type(0);
+  if (out.shape.size() != 3) a.fail("needs [batch, length, size]");
+  if (a.type(1).dtype != DType::kI64 || !a.type(1).shape.empty())
+    a.fail("needs the count as an int64 scalar");
+  out.shape[1] = a.sym(2);
+  return {out};
+}
+
 const OpRow kRows[] = {
     // w * x / sqrt(mean(x^2) + eps), the norm in float32; w + 1 with unit_offset.
     {.schema =
@@ -149,6 +170,18 @@ const OpRow kRows[] = {
      .body = [](const Args& a) -> std::vector<Value> {
        return {cat({a.value(0), a.value(1)}, 2)};
      }},
+    // The cache with `current` at `slots` of its third axis; the rest stays.
+    {.schema = "slipway::cache_write(Tensor cache, Tensor slots, Tensor current) -> Tensor",
+     .infer = cache_write,
+     .body = [](const Args& a) -> std::vector<Value> {
+       return {a.value(0).graph().emit("aten::index_copy",
+                                       {a.value(0), 2, a.value(1), a.value(2)})};
+     }},
+    // The last `count` positions of [batch, length, size], all of them for 0. How many there are
+    // depends on a value, so the size has a name of its own and there is no body.
+    {.schema = "slipway::keep_last(Tensor x, Tensor count, SymInt kept) -> Tensor",
+     .infer = keep_last,
+     .eval = eval::keep_last},
 };
 
 }  // namespace

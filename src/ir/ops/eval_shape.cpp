@@ -167,6 +167,32 @@ std::vector<Array> index_select(const EvalArgs& a) {
   return {std::move(out)};
 }
 
+std::vector<Array> index_copy(const EvalArgs& a) {
+  Array out = a.array(0);
+  const Array &index = a.array(2), &source = a.array(3);
+  const int64_t axis = a.args().axis(1, rank_of(out));
+  const Lanes from = lanes(source.shape, axis), to = lanes(out.shape, axis);
+  for (int64_t o = 0; o < from.outer; ++o)
+    for (int64_t i = 0; i < from.size; ++i) {
+      const int64_t row = checked_index(a, index.values[static_cast<size_t>(i)], to.size);
+      for (int64_t k = 0; k < to.inner; ++k)
+        out.values[to.at(o, row, k)] = source.values[from.at(o, i, k)];
+    }
+  return {std::move(out)};
+}
+
+std::vector<Array> keep_last(const EvalArgs& a) {
+  const Array& x = a.array(0);
+  const int64_t size = x.shape[1], count = static_cast<int64_t>(a.array(1).values.at(0));
+  const int64_t kept = count <= 0 || count > size ? size : count;
+  Array out{x.dtype, {x.shape[0], kept, x.shape[2]}, {}};
+  const Lanes from = lanes(x.shape, 1);
+  for (int64_t o = 0; o < from.outer; ++o)
+    for (int64_t i = size - kept; i < size; ++i)
+      for (int64_t k = 0; k < from.inner; ++k) out.values.push_back(x.values[from.at(o, i, k)]);
+  return {std::move(out)};
+}
+
 std::vector<Array> gather(const EvalArgs& a) {
   const Array &x = a.array(0), &index = a.array(2);
   const int64_t axis = a.args().axis(1, rank_of(x));

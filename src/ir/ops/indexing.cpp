@@ -34,6 +34,19 @@ std::vector<ValueType> gather(const Args& a) {
   return {{a.type(0).dtype, a.type(2).shape}};
 }
 
+std::vector<ValueType> index_copy(const Args& a) {
+  require_indices(a, 2);
+  const ValueType self = a.type(0), source = a.type(3);
+  const auto axis = static_cast<size_t>(a.axis(1, static_cast<int64_t>(self.shape.size())));
+  if (a.type(2).shape.size() != 1) a.fail("the index must have one dimension");
+  if (source.dtype != self.dtype) a.fail("self and source differ in dtype");
+  SymShape wanted = self.shape;
+  wanted[axis] = a.type(2).shape[0];
+  if (source.shape != wanted)
+    a.fail("source has shape " + shape_string(source.shape) + ", need " + shape_string(wanted));
+  return {self};
+}
+
 const OpRow kRows[] = {
     {.schema = "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, "
                "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
@@ -46,6 +59,10 @@ const OpRow kRows[] = {
          "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
      .infer = gather,
      .eval = eval::gather},
+    {.schema =
+         "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+     .infer = index_copy,
+     .eval = eval::index_copy},
 };
 
 }  // namespace

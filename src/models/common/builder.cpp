@@ -41,6 +41,19 @@ Value ModelBuilder::ids(const std::string& name, SymShape shape, int64_t count) 
   return input(name, DType::kI64, std::move(shape));
 }
 
+Value ModelBuilder::defaulted_input(const std::string& name, Tensor value) {
+  const Value in =
+      input(name, value.dtype(), SymShape(value.shape().begin(), value.shape().end()));
+  program_.input_defaults[name] = std::move(value);
+  return in;
+}
+
+Value ModelBuilder::mask_input(const std::string& name, SymShape shape,
+                               std::optional<int64_t> window) {
+  program_.mask_windows[name] = window;
+  return input(name, DType::kBool, std::move(shape));
+}
+
 Value ModelBuilder::weight(const std::string& name, const Shape& expected, std::string_view why) {
   const Lazy stored = binder_.bind(name, expected, why);
   Lazy& cast = cast_[stored];

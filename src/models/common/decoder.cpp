@@ -41,18 +41,41 @@ Value self_attention(const Scope& s, const DecoderConfig& c, Value x, const Rota
 
 /// The inputs of the base model, in the order of the reference's forward.
 struct Inputs {
-  Value ids, mask, positions;
-  Sym batch, length, past;
+  Value ids, positions;
+  std::map<std::optional<int64_t>, Value> masks;  ///< by sliding window
+  Sym batch, length, cached;
 };
+
+/// The mask of each kind of layer, made from the padding mask [batch, past + length].
+void declare_padding_mask(ModelBuilder& m, const DecoderConfig& c, Inputs& in) {
+  const Value padding =
+      m.input("attention_mask", DType::kI64, {in.batch, in.cached + in.length});
+  for (const std::optional<int64_t> window : c.windows)
+    if (!in.masks.contains(window)) in.masks[window] = causal_mask(padding, in.length, window);
+}
+
+/// The mask of each kind of layer as callers of a static cache make it.
+void declare_static_masks(ModelBuilder& m, const DecoderConfig& c, Inputs& in) {
+  for (const std::optional<int64_t> window : c.windows) {
+    if (in.masks.contains(window)) continue;
+    std::string name = "attention_mask";
+    if (c.masks_by_layer_type) name += window ? ".sliding_attention" : ".full_attention";
+    in.masks[window] = m.mask_input(name, {in.batch, 1, in.length, in.cached}, window);
+  }
+}
 
 Inputs declare_inputs(ModelBuilder& m, const DecoderConfig& c) {
   Inputs in;
   in.batch = m.dim("batch_size", 1);
   in.length = m.dim("sequence_length", 1);
-  const bool cached = m.options().cache == CacheKind::kGrowing;
-  in.past = cached ? m.dim("past_sequence_length", 0) : Sym(0);
+  const CacheKind cache = m.options().cache;
+  const bool cached = cache != CacheKind::kNone;
+  in.cached = 0;
+  if (cache == CacheKind::kGrowing) in.cached = m.dim("past_sequence_length", 0);
+  if (is_static(cache)) in.cached = m.dim("cache_length", 1);
   in.ids = m.ids("input_ids", {in.batch, in.length}, c.vocab_size);
-  in.mask = m.input("attention_mask", DType::kI64, {in.batch, in.past + in.length});
+  if (is_static(cache)) declare_static_masks(m, c, in);
+  else declare_padding_mask(m, c, in);
   // Without a cache positions count from 0, unless the caller asked for the input.
   const bool given = cached || (m.options().inputs && m.wants("position_ids"));
   in.positions = given ? m.input("position_ids", DType::kI64, {in.batch, in.length})
@@ -104,17 +127,14 @@ std::vector<std::optional<int64_t>> windows_of(const std::vector<std::string>& l
 DecoderResult decoder(ModelBuilder& m, const Scope& s, const DecoderConfig& c) {
   const auto in = s.enter();
   const Inputs inputs = declare_inputs(m, c);
-  KvCache cache(m, c.num_hidden_layers, inputs.batch, inputs.past, c.num_key_value_heads,
-                c.head_dim);
+  KvCache cache(m, {c.num_hidden_layers, inputs.batch, inputs.cached, c.num_key_value_heads,
+                    c.head_dim});
   const Rotary rope = rotary(m, inputs.positions, c.rope, c.head_dim, c.max_position_embeddings);
-  std::map<std::optional<int64_t>, Value> masks;
   Value x = embedding(s / "embed_tokens", inputs.ids, c.vocab_size, c.hidden_size,
                       "vocab_size x hidden_size");
   for (int64_t i = 0; i < c.num_hidden_layers; ++i) {
     const Scope layer = s / "layers" / i;
-    const std::optional<int64_t> window = c.windows[static_cast<size_t>(i)];
-    Value& mask = masks[window];
-    if (!mask.defined()) mask = causal_mask(inputs.mask, inputs.length, window);
+    const Value mask = inputs.masks.at(c.windows[static_cast<size_t>(i)]);
     const auto layer_in = layer.enter();
     x = x + self_attention(layer / "self_attn", c,
                            rms_norm(layer / "input_layernorm", x, c.rms_norm_eps), rope, mask,
@@ -133,8 +153,15 @@ void decoder_base(ModelBuilder& m, const DecoderConfig& c) {
 void decoder_causal_lm(ModelBuilder& m, const DecoderConfig& c) {
   if (c.tie_word_embeddings) m.binder().tie("lm_head.weight", "model.embed_tokens.weight");
   const DecoderResult result = decoder(m, m.scope("model"), c);
-  m.output("logits", linear(m.scope("lm_head"), result.last_hidden_state, c.vocab_size, Bias::kNo,
-                            "vocab_size x hidden_size"));
+  Value x = result.last_hidden_state;
+  if (m.options().logits_to_keep) {
+    Tensor all(DType::kI64, {});
+    all.mutable_values<int64_t>()[0] = 0;
+    x = keep_last(x, m.defaulted_input("logits_to_keep", std::move(all)),
+                  m.dim("logits_length", 1));
+  }
+  m.output("logits",
+           linear(m.scope("lm_head"), x, c.vocab_size, Bias::kNo, "vocab_size x hidden_size"));
   result.cache.write_outputs(m);
 }
 

@@ -21,6 +21,8 @@ struct DecoderConfig {
   // What the members of the family set differently.
   Bias qkv_bias = Bias::kNo, out_bias = Bias::kNo, mlp_bias = Bias::kNo;
   bool qk_norm = false;  ///< RMS norm of each query and key head before the rotation
+  /// Whether masks made by the caller come by layer type (attention_mask.full_attention, ...).
+  bool masks_by_layer_type = false;
 
   /// Reads what all members share; every layer attends to everything.
   static DecoderConfig read(const Config& config, int64_t default_max_positions,

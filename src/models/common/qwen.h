@@ -17,6 +17,7 @@ inline DecoderConfig read_qwen(const Config& config) {
   for (int64_t i = 0; i < c.num_hidden_layers; ++i)
     derived.emplace_back(window && i >= first ? "sliding_attention" : "full_attention");
   c.windows = windows_of(config.layer_types(derived), window);
+  c.masks_by_layer_type = true;
   return c;
 }
 

@@ -337,9 +337,22 @@ def composite():
     case("slipway::cache_append", empty, current, expect=current)
 
 
+def writing():
+    case("aten::index_copy", floats(2, 5, 3), 1, torch.tensor([3, 0]), floats(2, 2, 3))
+    case("aten::index_copy", floats(4, 3), -2, torch.tensor([2]), floats(1, 3))
+    cache, slots, current = floats(2, 3, 6, 2), torch.tensor([2, 3, 4]), floats(2, 3, 3, 2)
+    written = cache.clone()
+    written[:, :, 2:5] = current
+    case("slipway::cache_write", cache, slots, current, expect=written)
+    x = floats(2, 5, 3)
+    for count in (0, 1, 3, 5):
+        kept = count or 5
+        case("slipway::keep_last", x, torch.tensor(count), kept, expect=x[:, 5 - kept:])
+
+
 if __name__ == "__main__":
     for family in (pointwise, comparison, reduction, shape, creation_and_indexing, linear_algebra,
-                   composite):
+                   composite, writing):
         family()
     target = pathlib.Path(__file__).with_name("cases.jsonl")
     target.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,17 @@
+// The inputs that generation feeds to each of its graphs.
+#pragma once
+
+#include "slipway/decompose.h"
+
+namespace slipway {
+
+enum class CaptureValues {
+  kComputed,    ///< what the model itself gives: tokens and caches of a real run
+  kShapesOnly,  ///< sizes and masks are right, later tokens and caches are zeros
+};
+
+/// The components of decompose_prefill_decode.
+Components capture(const PreTrainedModel& model, const Inputs& inputs,
+                   const DecomposeOptions& options, CaptureValues values);
+
+}  // namespace slipway
