@@ -5,6 +5,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "slipway/tensor.h"
 
@@ -39,6 +42,12 @@ class DecoderState {
   virtual void crop(int64_t length) = 0;
   /// An independent state with the same contents, on the same weights.
   virtual std::unique_ptr<DecoderState> copy() const = 0;
+
+  /// Views of the cache by leaf name, [batch, heads, slots, head size]; they are valid until the
+  /// state changes. Empty where there is none.
+  virtual std::vector<std::pair<std::string, Tensor>> cache() const { return {}; }
+  /// Time spent inside the runtime since the state was made, where it is known.
+  virtual double runtime_seconds() const { return 0; }
 };
 
 }  // namespace slipway

@@ -148,34 +148,11 @@ void check_prompt(const DecoderGraphs& graphs, const Tensor& ids, const Tensor& 
                                       ids.dim(1) + max_new_tokens - 1, *limit));
 }
 
-std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
-/// The upper bound of one dimension of an input.
-std::optional<int64_t> bound(const ModelRunner& runner, std::string_view input, size_t axis) {
-  const IoSpec* spec = find(runner.inputs(), input);
-  if (spec == nullptr || axis >= spec->dims.size()) return std::nullopt;
-  const auto at = runner.limits().dims.find(spec->dims[axis].symbol);
-  if (at == runner.limits().dims.end() || at->second.max == std::numeric_limits<int64_t>::max())
-    return std::nullopt;
-  return at->second.max;
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
-
-std::optional<int64_t> max_sequence_length(const DecoderGraphs& graphs) {
-  std::optional<int64_t> limit =
-      smaller(graphs.prompt.limits().max_positions, graphs.step.limits().max_positions);
-  limit = smaller(limit, bound(graphs.step, "attention_mask", 1));
-  if (!has_cache(graphs.step)) limit = smaller(limit, bound(graphs.step, "input_ids", 1));
-  return limit;
-}
 
 GreedyResult generate_greedy(const DecoderGraphs& graphs, const Tensor& input_ids,
                              const Tensor& attention_mask, const GreedyOptions& options) {

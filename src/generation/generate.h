@@ -7,17 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/model_runner.h"
+#include "generation/decoder.h"
 
 namespace slipway {
 
-/// The graphs of a decoder. `step` runs on one token a row and the cache; the same graph as
-/// `prompt` where one serves both. A graph without cache inputs is run on the whole sequence for
-/// every token, which takes time that grows with the square of the length.
-struct DecoderGraphs {
-  const ModelRunner& prompt;
-  const ModelRunner& step;
-};
 
 struct GreedyOptions {
   int64_t max_new_tokens = 128;
@@ -44,9 +37,6 @@ struct GreedyResult {
   double decode_seconds = 0;   ///< of the other steps
   int64_t decode_steps = 0;
 };
-
-/// The most tokens of a sequence that the graphs can take, where they state one.
-std::optional<int64_t> max_sequence_length(const DecoderGraphs& graphs);
 
 /// Continues a batch of prompts. `input_ids` is [batch, sequence]; rows are padded on the left and
 /// `attention_mask`, of the same shape, has 0 there (undefined: no padding). Logits of ties give

@@ -14,7 +14,7 @@ namespace slipway::abi {
 
 /// Raised whenever a struct below changes in place. New functions are appended to Runtime without
 /// raising it; `table_bytes` tells which exist.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr const char* kEntryPoint = "slipway_runtime_api";
 
 /// Why a call failed. `kind` is a slipway::ErrorKind; the text stays valid until the calling
@@ -54,6 +54,8 @@ struct KeyValue {
 struct SessionDescription {
   size_t num_inputs;
   const IoDescription* inputs;
+  size_t num_optional_inputs;  ///< inputs with a default in the graph; they may be left out
+  const IoDescription* optional_inputs;
   size_t num_outputs;
   const IoDescription* outputs;
   size_t num_metadata;
@@ -76,6 +78,7 @@ struct Output {
 
 struct Session;  ///< a loaded model; run() may be called from several threads at once
 struct Binding;  ///< inputs and outputs bound to fixed memory; one thread at a time
+struct Call;     ///< a run that is repeated with the same names; one thread at a time
 
 enum LogLevel : int32_t { kLogDebug = 0, kLogInfo = 1, kLogWarning = 2 };
 
@@ -115,6 +118,21 @@ struct Runtime {
   Result (*run_binding)(Binding* binding);
   /// The value of an output after run_binding, handed over; it shares bound memory.
   Result (*binding_output)(Binding* binding, const char* name, DLManagedTensor** out);
+
+  /// A run whose inputs and outputs are known by their place in these lists, so that repeating it
+  /// looks up nothing and makes no value anew that stayed the same. Memory as for bindings.
+  Result (*create_call)(Session* session, const char* const* inputs, size_t num_inputs,
+                        const char* const* outputs, size_t num_outputs, Call** out);
+  void (*destroy_call)(Call* call);
+  Result (*set_call_input)(Call* call, size_t input, const DLTensor* tensor);
+  /// `memory` null: the runtime allocates the output in each run.
+  Result (*set_call_output)(Call* call, size_t output, const DLTensor* memory);
+  /// The memory that an output was set to becomes an input, and the output needs to be set again.
+  Result (*feed_back)(Call* call, size_t output, size_t input);
+  /// Needs all inputs set. Adds the time spent inside the runtime to `nanoseconds`.
+  Result (*run_call)(Call* call, int64_t* nanoseconds);
+  /// The value of an output that the runtime allocated, handed over.
+  Result (*call_output)(Call* call, size_t output, DLManagedTensor** out);
 };
 
 using EntryPoint = const Runtime* (*)();

@@ -35,6 +35,7 @@ bool is_opaque_state(const IoSpec& spec) {
 
 /// The number of cached tokens: 0 without a cache, from the caches given, 0 when none is.
 std::optional<int64_t> past_length(const std::vector<IoSpec>& specs, const Leaves& given) {
+  if (has_static_cache(specs)) return std::nullopt;  // positions and masks are the caller's
   bool growing = false, opaque = false;
   for (const IoSpec& spec : specs) {
     opaque = opaque || is_opaque_state(spec);
@@ -91,6 +92,13 @@ bool is_growing_cache(const IoSpec& spec) {
          !spec.dims[2].is_fixed() && spec.dims[3].is_fixed();
 }
 
+bool has_static_cache(const std::vector<IoSpec>& specs) {
+  return std::any_of(specs.begin(), specs.end(), [](const IoSpec& spec) {
+    return spec.name.rfind("past_key_values.", 0) == 0 &&
+           ends_with(spec.name, ".cumulative_length");
+  });
+}
+
 bool has_default(const IoSpec& spec) {
   return is_growing_cache(spec) || spec.name == "attention_mask" || spec.name == "position_ids" ||
          spec.name == "token_type_ids";
@@ -132,11 +140,12 @@ Leaves with_defaults(const std::vector<IoSpec>& specs, const Leaves& given,
                      const TokenLayout& layout) {
   Leaves all = given;
   const auto is_missing = [&](const char* leaf) { return find_tensor(all, leaf) == nullptr; };
-  const bool any_cache = std::any_of(specs.begin(), specs.end(), [&](const IoSpec& s) {
-    return is_growing_cache(s) && find_tensor(given, s.name) != nullptr;
-  });
+  const bool given_or_static =
+      has_static_cache(specs) || std::any_of(specs.begin(), specs.end(), [&](const IoSpec& s) {
+        return is_growing_cache(s) && find_tensor(given, s.name) != nullptr;
+      });
   for (const IoSpec& spec : specs)
-    if (!any_cache && is_growing_cache(spec))
+    if (!given_or_static && is_growing_cache(spec))
       all[spec.name] = Tensor(spec.dtype, {layout.batch, spec.dims[1].size, 0, spec.dims[3].size});
 
   const bool has_decoder = find_spec(specs, "decoder_input_ids") != nullptr;

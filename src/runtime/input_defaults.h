@@ -23,8 +23,13 @@ struct TokenLayout {
 };
 
 /// A key or value cache that grows: "past_key_values.*", [batch, heads, past, size] with a symbolic
-/// past. The caches of a decoder's cross attention are none of these.
+/// past. The caches of a decoder's cross attention are none of these. Caches of graphs with
+/// has_static_cache() look the same when their length is symbolic.
 bool is_growing_cache(const IoSpec& spec);
+
+/// Whether the caches have slots that are filled one after the other: there is an input
+/// "past_key_values.*.cumulative_length" that says how many are.
+bool has_static_cache(const std::vector<IoSpec>& specs);
 
 /// Whether with_defaults() knows a default for the input, given the tokens.
 bool has_default(const IoSpec& spec);
@@ -39,7 +44,7 @@ void check_mask_shape(const std::vector<IoSpec>& specs, const Leaves& given,
                       const TokenLayout& layout, std::string_view where);
 
 /// Adds to `given` what the graph takes and the caller left out, where a default is documented:
-/// - all growing caches, when none was given: empty (past length 0);
+/// - all growing caches, when none was given: empty (past length 0); not static ones;
 /// - attention_mask [batch, past + tokens]: ones;
 /// - position_ids [batch, tokens]: the number of unmasked tokens before each one, 0 where masked;
 /// - token_type_ids [batch, tokens]: zeros.

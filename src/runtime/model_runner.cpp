@@ -83,12 +83,14 @@ Leaves ModelRunner::match_names(const Leaves& given) const {
 }
 
 void ModelRunner::require_all(const Leaves& leaves, const Leaves& given) const {
+  const bool static_cache = has_static_cache(inputs_);
   std::vector<std::string> missing, essential;
   bool some_caches = false;
   for (const IoSpec& spec : inputs_) {
     const bool has = leaves.count(spec.name) != 0;
+    if (!has && spec.optional) continue;
     if (!has) missing.push_back(spec.name);
-    if (!has && !has_default(spec)) essential.push_back(spec.name);
+    if (!has && (static_cache || !has_default(spec))) essential.push_back(spec.name);
     some_caches = some_caches || (has && is_growing_cache(spec));
   }
   if (missing.empty()) return;
@@ -154,6 +156,7 @@ std::map<std::string, Tensor> ModelRunner::prepare(const Leaves& given) const {
   std::map<std::string, Tensor> ready;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const IoSpec& spec = inputs_[i];
+    if (spec.optional && leaves.count(spec.name) == 0) continue;
     const Tensor& tensor = leaves.at(spec.name);
     if (given.count(spec.name) == 0) check_input_values(spec.name, tensor);
     ready[session_.inputs()[i].name] = convert_input(tensor, spec.dtype, where_, spec.name);

@@ -10,9 +10,9 @@
 #include "runtime/plugin.h"
 
 namespace slipway {
-namespace {
 
-/// A DLPack view of a tensor; valid while the tensor lives. The plug-in writes to outputs only.
+namespace detail {
+
 abi::DLTensor view(const Tensor& tensor) {
   abi::DLTensor dl{};
   dl.data = const_cast<std::byte*>(tensor.data());
@@ -23,7 +23,6 @@ abi::DLTensor view(const Tensor& tensor) {
   return dl;
 }
 
-/// Takes over a tensor of the runtime; the deleter runs with the last copy.
 Tensor take(abi::DLManagedTensor* managed) {
   SLIPWAY_ASSERT(managed != nullptr);
   const std::shared_ptr<void> owner(managed, [](void* p) {
@@ -36,6 +35,13 @@ Tensor take(abi::DLManagedTensor* managed) {
   auto* data = dl.data != nullptr ? static_cast<std::byte*>(dl.data) + dl.byte_offset : nullptr;
   return Tensor::wrap(*dtype, Shape(dl.shape, dl.shape + dl.ndim), data, owner);
 }
+
+}  // namespace detail
+
+namespace {
+
+using detail::take;
+using detail::view;
 
 std::string options_json(const SessionOptions& options) {
   nlohmann::json json = nlohmann::json::object();
@@ -66,7 +72,7 @@ std::vector<IoSpec> specs(const abi::IoDescription* ios, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const std::optional<DType> dtype = abi::from_dlpack(ios[i].dtype);
     SLIPWAY_ASSERT(dtype.has_value());
-    IoSpec spec{ios[i].name, *dtype, {}};
+    IoSpec spec{ios[i].name, *dtype, {}, false};
     for (int32_t d = 0; d < ios[i].num_dims; ++d)
       spec.dims.push_back(dim_spec(ios[i].sizes[d], ios[i].symbols[d]));
     result.push_back(std::move(spec));
@@ -103,6 +109,10 @@ Session Session::open(std::string_view format, const std::filesystem::path& path
   const abi::SessionDescription* description = nullptr;
   throw_on_failure(api.describe_session(handle, &description));
   session.inputs_ = specs(description->inputs, description->num_inputs);
+  for (IoSpec& spec : specs(description->optional_inputs, description->num_optional_inputs)) {
+    spec.optional = true;
+    session.inputs_.push_back(std::move(spec));
+  }
   session.outputs_ = specs(description->outputs, description->num_outputs);
   for (size_t i = 0; i < description->num_metadata; ++i)
     session.metadata_[description->metadata[i].key] = description->metadata[i].value;

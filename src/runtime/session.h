@@ -31,6 +31,7 @@ struct IoSpec {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<DimSpec> dims;
+  bool optional = false;  ///< an input that the graph has a default for
 
   /// "[batch_size, 2, ?, 8]".
   std::string dims_text() const;
@@ -50,8 +51,8 @@ struct SessionOptions {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-/// A loaded model. Movable; run() may be called from several threads at once and gives each call
-/// its own result. Tensors that it returned stay valid after it is gone.
+/// A loaded model. Copies share it; run() may be called from several threads at once and gives each
+/// call its own result. Tensors that it returned stay valid after it is gone.
 class Session {
  public:
   /// Loads a file with the plug-in of `format`. Throws Error{kInvalid} for a missing or broken
@@ -59,6 +60,7 @@ class Session {
   static Session open(std::string_view format, const std::filesystem::path& path,
                       const SessionOptions& options = {});
 
+  /// Optional ones last.
   const std::vector<IoSpec>& inputs() const { return inputs_; }
   const std::vector<IoSpec>& outputs() const { return outputs_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -79,6 +81,7 @@ class Session {
 
  private:
   friend class Binding;
+  friend class RepeatedCall;
   Session() = default;
 
   const Plugin* plugin_ = nullptr;
@@ -87,6 +90,13 @@ class Session {
   std::vector<IoSpec> inputs_, outputs_;
   std::map<std::string, std::string> metadata_;
 };
+
+namespace detail {
+/// A DLPack view of a tensor; valid while the tensor lives. The plug-in writes to outputs only.
+abi::DLTensor view(const Tensor& tensor);
+/// Takes over a tensor of the runtime; the deleter runs with the last copy.
+Tensor take(abi::DLManagedTensor* managed);
+}  // namespace detail
 
 /// Inputs and outputs bound to memory once, for many runs. Keeps that memory and the model alive.
 /// Used by one thread at a time; a session may have several.

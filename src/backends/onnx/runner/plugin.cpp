@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/onnx/runner/call.h"
 #include "backends/onnx/runner/library.h"
 #include "backends/onnx/runner/session.h"
 #include "slipway/error.h"
@@ -16,6 +17,10 @@ struct Session {
 
 struct Binding {
   onnx_runner::BoundModel bound;
+};
+
+struct Call {
+  onnx_runner::RepeatedCall repeated;
 };
 
 }  // namespace slipway::abi
@@ -137,6 +142,54 @@ abi::Result binding_output(abi::Binding* binding, const char* name, abi::DLManag
   });
 }
 
+abi::Result create_call(abi::Session* session, const char* const* inputs, size_t num_inputs,
+                        const char* const* outputs, size_t num_outputs, abi::Call** out) {
+  return guarded([&] {
+    need(session != nullptr && out != nullptr, "session or result");
+    for (size_t i = 0; i < num_inputs; ++i) need(inputs[i] != nullptr, "an input");
+    for (size_t i = 0; i < num_outputs; ++i) need(outputs[i] != nullptr, "an output");
+    *out =
+        new abi::Call{RepeatedCall(session->model, {inputs, num_inputs}, {outputs, num_outputs})};
+  });
+}
+
+void destroy_call(abi::Call* call) { delete call; }
+
+abi::Result set_call_input(abi::Call* call, size_t input, const abi::DLTensor* tensor) {
+  return guarded([&] {
+    need(call != nullptr && tensor != nullptr, "call or tensor");
+    call->repeated.set_input(input, *tensor);
+  });
+}
+
+abi::Result set_call_output(abi::Call* call, size_t output, const abi::DLTensor* memory) {
+  return guarded([&] {
+    need(call != nullptr, "the call");
+    call->repeated.set_output(output, memory);
+  });
+}
+
+abi::Result feed_back(abi::Call* call, size_t output, size_t input) {
+  return guarded([&] {
+    need(call != nullptr, "the call");
+    call->repeated.feed_back(output, input);
+  });
+}
+
+abi::Result run_call(abi::Call* call, int64_t* nanoseconds) {
+  return guarded([&] {
+    need(call != nullptr && nanoseconds != nullptr, "call or result");
+    *nanoseconds += call->repeated.run();
+  });
+}
+
+abi::Result call_output(abi::Call* call, size_t output, abi::DLManagedTensor** out) {
+  return guarded([&] {
+    need(call != nullptr && out != nullptr, "call or result");
+    *out = call->repeated.take_output(output);
+  });
+}
+
 constexpr abi::Runtime kRuntime{
     .version = abi::kVersion,
     .table_bytes = sizeof(abi::Runtime),
@@ -152,6 +205,13 @@ constexpr abi::Runtime kRuntime{
     .bind_output = bind_output,
     .run_binding = run_binding,
     .binding_output = binding_output,
+    .create_call = create_call,
+    .destroy_call = destroy_call,
+    .set_call_input = set_call_input,
+    .set_call_output = set_call_output,
+    .feed_back = feed_back,
+    .run_call = run_call,
+    .call_output = call_output,
 };
 
 }  // namespace

@@ -85,6 +85,10 @@ void Model::describe() {
   for (size_t i = 0; i < session_.GetInputCount(); ++i)
     inputs_.push_back(describe_io(session_.GetInputNameAllocated(i, allocator).get(),
                                   session_.GetInputTypeInfo(i)));
+  for (size_t i = 0; i < session_.GetOverridableInitializerCount(); ++i)
+    optional_inputs_.push_back(
+        describe_io(session_.GetOverridableInitializerNameAllocated(i, allocator).get(),
+                    session_.GetOverridableInitializerTypeInfo(i)));
   for (size_t i = 0; i < session_.GetOutputCount(); ++i)
     outputs_.push_back(describe_io(session_.GetOutputNameAllocated(i, allocator).get(),
                                    session_.GetOutputTypeInfo(i)));
@@ -93,8 +97,9 @@ void Model::describe() {
     metadata_.push_back(
         {keep(key.get()),
          keep(metadata.LookupCustomMetadataMapAllocated(key.get(), allocator).get())});
-  description_ = {inputs_.size(),  inputs_.data(),   outputs_.size(),
-                  outputs_.data(), metadata_.size(), metadata_.data()};
+  description_ = {inputs_.size(),          inputs_.data(),  optional_inputs_.size(),
+                  optional_inputs_.data(), outputs_.size(), outputs_.data(),
+                  metadata_.size(),        metadata_.data()};
 }
 
 void Model::run(const abi::Input* inputs, size_t num_inputs, abi::Output* outputs,

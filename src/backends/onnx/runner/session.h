@@ -43,7 +43,7 @@ class Model : public std::enable_shared_from_this<Model> {
   std::deque<std::string> strings_;
   std::deque<std::vector<int64_t>> sizes_;
   std::deque<std::vector<const char*>> symbols_;
-  std::vector<abi::IoDescription> inputs_, outputs_;
+  std::vector<abi::IoDescription> inputs_, optional_inputs_, outputs_;
   std::vector<abi::KeyValue> metadata_;
   abi::SessionDescription description_{};
 };

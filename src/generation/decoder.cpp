@@ -1,0 +1,92 @@
+// A decoder of text from its loaded graphs: which cache it has, and states over it.
+#include "generation/decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "generation/growing_state.h"
+#include "generation/uncached_state.h"
+
+namespace slipway {
+namespace {
+
+std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+/// The upper bound of one dimension of an input.
+std::optional<int64_t> bound(const ModelRunner& runner, std::string_view input, size_t axis) {
+  for (const IoSpec& spec : runner.inputs()) {
+    if (spec.name != input || axis >= spec.dims.size()) continue;
+    const auto at = runner.limits().dims.find(spec.dims[axis].symbol);
+    if (at != runner.limits().dims.end() && at->second.max < std::numeric_limits<int64_t>::max())
+      return at->second.max;
+  }
+  return std::nullopt;
+}
+
+/// A positive number of a config, or nothing for null and for a key that is not there.
+std::optional<int64_t> positive(const Json& config, const std::string& key) {
+  if (!config.contains(key) || config[key].is_null()) return std::nullopt;
+  const Json& value = config[key];
+  if (!value.is_number_integer() || value.get<int64_t>() < 1)
+    throw Error(kInvalid,
+                fmt::format("[config.json] {} is {}, need a positive number", key, value.dump()));
+  return value.get<int64_t>();
+}
+
+}  // namespace
+
+DecoderStateOptions DecoderStateOptions::from_config(const Json& whole) {
+  DecoderStateOptions options;
+  if (!whole.is_object()) return options;
+  const bool nested = whole.contains("text_config") && whole["text_config"].is_object();
+  const Json& config = nested ? whole["text_config"] : whole;
+  options.max_positions = positive(config, "max_position_embeddings");
+  const Json off = false;
+  const Json& use = config.contains("use_sliding_window") ? config["use_sliding_window"] : Json();
+  const std::optional<int64_t> window =
+      use == off ? std::nullopt : positive(config, "sliding_window");
+  if (!window) return options;
+  options.windows["attention_mask.sliding_attention"] = *window;
+  // One mask for all layers: they are of one type, or the model has no types.
+  const Json& types = config.contains("layer_types") ? config["layer_types"] : Json();
+  const bool slides = !types.is_array() ||
+                      std::find(types.begin(), types.end(), Json("full_attention")) == types.end();
+  if (slides) options.windows["attention_mask"] = *window;
+  return options;
+}
+
+DecoderCache decoder_cache(const DecoderGraphs& graphs) {
+  return recognize_decoder(graphs, {}).cache;
+}
+
+bool reads_many_tokens(const DecoderGraphs& graphs) {
+  return !recognize_decoder(graphs, {}).step.tokens;
+}
+
+std::optional<int64_t> max_sequence_length(const DecoderGraphs& graphs) {
+  std::optional<int64_t> limit =
+      smaller(graphs.prompt.limits().max_positions, graphs.step.limits().max_positions);
+  limit = smaller(limit, bound(graphs.step, "attention_mask", 1));
+  const auto& inputs = graphs.step.inputs();
+  const bool cached = std::any_of(inputs.begin(), inputs.end(), [](const IoSpec& spec) {
+    return spec.name.rfind("past_key_values.", 0) == 0;
+  });
+  return cached ? limit : smaller(limit, bound(graphs.step, "input_ids", 1));
+}
+
+std::unique_ptr<DecoderState> make_decoder_state(const DecoderGraphs& graphs,
+                                                 const DecoderStateOptions& options) {
+  auto decoder = std::make_shared<const Decoder>(recognize_decoder(graphs, options));
+  if (decoder->cache == DecoderCache::kNone)
+    return std::make_unique<UncachedState>(std::move(decoder));
+  if (decoder->cache == DecoderCache::kGrowing)
+    return std::make_unique<GrowingState>(std::move(decoder));
+  throw Error(kUnsupported, "[decoder] static caches are not there yet");
+}
+
+}  // namespace slipway

@@ -1,0 +1,273 @@
+// The interface of a decoder's graphs, as states use it.
+#include "generation/decoder_graphs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "generation/cache_names.h"
+
+namespace slipway {
+namespace {
+
+[[noreturn]] void unsupported(const DecoderGraph& graph, const std::string& what) {
+  throw Error(kUnsupported,
+              fmt::format("[{}] is no decoder that can generate: {}", graph.where, what));
+}
+
+std::optional<int64_t> fixed(const IoSpec& spec, size_t axis) {
+  if (axis >= spec.dims.size() || !spec.dims[axis].is_fixed()) return std::nullopt;
+  return spec.dims[axis].size;
+}
+
+bool is_mask_name(const std::string& leaf) {
+  return leaf == "attention_mask" || leaf.rfind("attention_mask.", 0) == 0;
+}
+
+/// The window of a mask input as the graph states it; nothing where it says nothing about masks.
+std::optional<int64_t> window_of(const DecoderGraph& graph, const std::string& leaf,
+                                 const DecoderStateOptions& options) {
+  const auto& metadata = graph.session.metadata();
+  const auto text = metadata.find("slipway.masks");
+  if (text == metadata.end()) {
+    const auto at = options.windows.find(leaf);
+    return at == options.windows.end() ? std::nullopt : std::optional(at->second);
+  }
+  const auto malformed = [&] {
+    return Error(kInvalid, fmt::format("[{}] the metadata slipway.masks is {}, need an object of "
+                                       "objects with a positive window; export the model again",
+                                       graph.where, text->second));
+  };
+  const Json masks = Json::parse(text->second, nullptr, false);
+  if (!masks.is_object()) throw malformed();
+  if (!masks.contains(leaf)) return std::nullopt;
+  const Json& mask = masks[leaf];
+  if (!mask.is_object()) throw malformed();
+  if (!mask.contains("window") || mask["window"].is_null()) return std::nullopt;
+  if (!mask["window"].is_number_integer() || mask["window"].get<int64_t>() < 1) throw malformed();
+  return mask["window"].get<int64_t>();
+}
+
+void add_mask(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
+              const DecoderStateOptions& options) {
+  const size_t rank = spec.dims.size();
+  if (rank != 2 && rank != 4)
+    unsupported(graph, fmt::format("the mask {} has {} dimensions, need 2 or 4", spec.name, rank));
+  if (rank == 2 && !is_integral(spec.dtype) && spec.dtype != DType::kBool)
+    unsupported(graph, fmt::format("the mask {} is no integer", spec.name));
+  if (rank == 4 && spec.dtype != DType::kBool)
+    unsupported(graph, fmt::format("the mask {} of 4 dimensions is no boolean", spec.name));
+  MaskInput mask{name, spec.dtype, rank, std::nullopt};
+  if (rank == 4) {
+    mask.window = window_of(graph, spec.name, options);
+    if (const auto heads = fixed(spec, 1); heads && *heads != 1)
+      unsupported(graph, fmt::format("the mask {} is one a head", spec.name));
+    if (const auto slots = fixed(spec, 3)) graph.mask_slots = slots;
+  }
+  graph.masks.push_back(std::move(mask));
+}
+
+/// Sorts an input into its place. False: nothing that a decoder is known to take.
+bool add_input(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
+               const DecoderStateOptions& options) {
+  if (spec.name == "input_ids") {
+    if (spec.dims.size() != 2 || spec.dtype != DType::kI64)
+      unsupported(graph, "input_ids is no int64 [batch, tokens]");
+    graph.ids = name;
+    graph.batch = fixed(spec, 0);
+    graph.tokens = fixed(spec, 1);
+    return true;
+  }
+  if (spec.name == "position_ids" && spec.dims.size() == 2 && spec.dtype == DType::kI64) {
+    graph.positions = name;
+    return true;
+  }
+  if (spec.name == "logits_to_keep" && spec.dims.empty() && spec.dtype == DType::kI64) {
+    graph.logits_to_keep = name;
+    return true;
+  }
+  if (is_mask_name(spec.name)) {
+    add_mask(graph, spec, name, options);
+    return true;
+  }
+  const std::optional<CacheName> cache = parse_cache_name(spec.name);
+  if (!cache) return spec.optional;
+  if (cache->part == CachePart::kCounter) graph.counters.push_back(name);
+  return true;  // keys and values are read from the outputs
+}
+
+CacheTensor cache_tensor(const DecoderGraph& graph, const CacheName& name, const IoSpec& output,
+                         const IoSpec* input) {
+  CacheTensor cache;
+  cache.leaf = name.leaf();
+  cache.dtype = output.dtype;
+  const auto size = [&](size_t axis) {
+    const auto out = fixed(output, axis);
+    const auto in = input != nullptr ? fixed(*input, axis) : std::nullopt;
+    if (out && in && *out != *in)
+      throw Error(kInvalid,
+                  fmt::format("[{}] {} is {} as an input and {} as an output", graph.where,
+                              cache.leaf, input->dims_text(), output.dims_text()));
+    return out ? out : in;
+  };
+  const auto heads = size(1), head_dim = size(3);
+  if (output.dims.size() != 4 || !heads || !head_dim)
+    unsupported(graph, fmt::format("the cache {} is {}, need 4 dimensions with fixed heads and "
+                                   "head size",
+                                   cache.leaf, output.dims_text()));
+  if (input != nullptr && input->dtype != output.dtype)
+    unsupported(graph, fmt::format("{} changes its dtype", cache.leaf));
+  cache.heads = *heads;
+  cache.head_dim = *head_dim;
+  cache.slots = size(2);
+  return cache;
+}
+
+void add_caches(DecoderGraph& graph, const ModelRunner& runner) {
+  std::map<CacheName, size_t> inputs;
+  for (size_t i = 0; i < runner.inputs().size(); ++i)
+    if (const auto name = parse_cache_name(runner.inputs()[i].name))
+      if (name->part != CachePart::kCounter) inputs[*name] = i;
+  size_t fed = 0;
+  for (size_t i = 0; i < runner.outputs().size(); ++i) {
+    const auto name = parse_cache_name(runner.outputs()[i].name);
+    if (!name || name->part == CachePart::kCounter) continue;
+    const auto in = inputs.find(*name);
+    const bool is_fed = in != inputs.end();
+    CacheTensor cache = cache_tensor(graph, *name, runner.outputs()[i],
+                                     is_fed ? &runner.inputs()[in->second] : nullptr);
+    cache.output = runner.session().outputs()[i].name;
+    if (is_fed) cache.input = runner.session().inputs()[in->second].name;
+    fed += is_fed ? 1 : 0;
+    graph.caches.push_back(std::move(cache));
+  }
+  if (fed != inputs.size())
+    unsupported(graph,
+                fmt::format("it takes {} caches and gives back {} of them", inputs.size(), fed));
+  if (fed != 0 && fed != graph.caches.size())
+    unsupported(graph,
+                fmt::format("it gives {} caches and takes {} of them", graph.caches.size(), fed));
+}
+
+DecoderGraph recognize_graph(const ModelRunner& runner, const DecoderStateOptions& options) {
+  DecoderGraph graph(runner);
+  std::vector<std::string> unknown;
+  for (size_t i = 0; i < runner.inputs().size(); ++i)
+    if (!add_input(graph, runner.inputs()[i], runner.session().inputs()[i].name, options))
+      unknown.push_back(runner.inputs()[i].name);
+  const auto logits = std::find_if(runner.outputs().begin(), runner.outputs().end(),
+                                   [](const IoSpec& spec) { return spec.name == "logits"; });
+  if (graph.ids.empty() || logits == runner.outputs().end())
+    unsupported(graph,
+                "it needs the input input_ids and the output logits; export the model for "
+                "the task text-generation-with-past");
+  if (!unknown.empty())
+    unsupported(graph, fmt::format("nothing fills in its inputs {}", fmt::join(unknown, ", ")));
+  const bool known =
+      logits->dtype == DType::kF32 || logits->dtype == DType::kF16 || logits->dtype == DType::kBF16;
+  if (!known || logits->dims.size() != 3)
+    unsupported(graph, fmt::format("the logits are {} {}, need [batch, tokens, vocabulary] of f32, "
+                                   "f16 or bf16",
+                                   short_name(logits->dtype), logits->dims_text()));
+  graph.logits =
+      runner.session().outputs()[static_cast<size_t>(logits - runner.outputs().begin())].name;
+  graph.logits_dtype = logits->dtype;
+  graph.vocabulary = fixed(*logits, 2);
+  add_caches(graph, runner);
+  return graph;
+}
+
+/// Both graphs use the same caches.
+void check_pair(const Decoder& decoder) {
+  const auto &a = decoder.prompt.caches, &b = decoder.step.caches;
+  const auto mismatch = [&](const std::string& what) {
+    throw Error(kInvalid, fmt::format("[{}] its cache is not that of {}: {}; both must come from "
+                                      "one export",
+                                      decoder.step.where, decoder.prompt.where, what));
+  };
+  if (a.size() != b.size()) mismatch(fmt::format("{} tensors, need {}", b.size(), a.size()));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].leaf != b[i].leaf) mismatch(fmt::format("{}, need {}", b[i].leaf, a[i].leaf));
+    if (a[i].heads != b[i].heads || a[i].head_dim != b[i].head_dim || a[i].dtype != b[i].dtype)
+      mismatch(fmt::format("{} has {} heads of size {} ({}), need {} of size {} ({})", b[i].leaf,
+                           b[i].heads, b[i].head_dim, short_name(b[i].dtype), a[i].heads,
+                           a[i].head_dim, short_name(a[i].dtype)));
+  }
+}
+
+void sort_caches(DecoderGraph& graph) {
+  std::sort(graph.caches.begin(), graph.caches.end(), [](const auto& a, const auto& b) {
+    return *parse_cache_name(a.leaf) < *parse_cache_name(b.leaf);
+  });
+}
+
+/// The one length that all fixed sizes of static caches agree on.
+std::optional<int64_t> fixed_cache_length(const Decoder& decoder) {
+  std::optional<int64_t> length;
+  const auto add = [&](const DecoderGraph& graph, std::optional<int64_t> slots) {
+    if (!slots) return;
+    if (length && *length != *slots)
+      unsupported(graph, fmt::format("caches of different lengths, {} and {}", *length, *slots));
+    length = slots;
+  };
+  for (const DecoderGraph* graph : {&decoder.prompt, &decoder.step}) {
+    for (const CacheTensor& cache : graph->caches) add(*graph, cache.slots);
+    add(*graph, graph->mask_slots);
+  }
+  return length;
+}
+
+void check_sizes(const Decoder& decoder) {
+  const DecoderGraph &prompt = decoder.prompt, &step = decoder.step;
+  const bool steps = decoder.cache != DecoderCache::kNone;
+  if (prompt.tokens && !(steps && *prompt.tokens == 1 && prompt.takes_cache()))
+    unsupported(prompt, fmt::format("it takes exactly {} tokens, so it cannot grow a sequence; "
+                                    "export it without fixed sizes",
+                                    *prompt.tokens));
+  if (steps && step.tokens && *step.tokens != 1)
+    unsupported(step, fmt::format("it takes exactly {} tokens a call; export it with one, or with "
+                                  "a symbolic number",
+                                  *step.tokens));
+  if (decoder.cache == DecoderCache::kGrowing)
+    for (const CacheTensor& cache : step.caches)
+      if (cache.slots)
+        unsupported(step, fmt::format("the length of {} is fixed at {}; export it without fixed "
+                                      "sizes",
+                                      cache.leaf, *cache.slots));
+  for (const DecoderGraph* graph : {&prompt, &step})
+    for (const MaskInput& mask : graph->masks)
+      if (decoder.cache == DecoderCache::kStatic && mask.rank != 4)
+        unsupported(*graph, fmt::format("the mask {} of a static cache has {} dimensions, need 4",
+                                        mask.name, mask.rank));
+  if (decoder.cache == DecoderCache::kStatic && (prompt.masks.empty() || step.masks.empty()))
+    unsupported(step, "a static cache needs an attention_mask");
+}
+
+}  // namespace
+
+Decoder recognize_decoder(const DecoderGraphs& graphs, const DecoderStateOptions& options) {
+  DecoderGraph prompt = recognize_graph(graphs.prompt, options);
+  DecoderGraph step = recognize_graph(graphs.step, options);
+  sort_caches(prompt);
+  sort_caches(step);
+  Decoder decoder{DecoderCache::kNone, std::move(prompt),
+                  std::move(step),     &graphs.prompt == &graphs.step,
+                  std::nullopt,        max_sequence_length(graphs)};
+  const bool counts = !decoder.step.counters.empty();
+  if (decoder.step.takes_cache())
+    decoder.cache = counts ? DecoderCache::kStatic : DecoderCache::kGrowing;
+  if (decoder.cache == DecoderCache::kNone) {
+    // What a graph without cache inputs gives as caches is of no use.
+    decoder.prompt.caches.clear();
+    decoder.step.caches.clear();
+  } else {
+    check_pair(decoder);
+  }
+  if (decoder.cache == DecoderCache::kStatic) decoder.cache_length = fixed_cache_length(decoder);
+  check_sizes(decoder);
+  return decoder;
+}
+
+}  // namespace slipway

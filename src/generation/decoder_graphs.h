@@ -1,0 +1,68 @@
+// The interface of a decoder's graphs, as states use it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generation/decoder.h"
+
+namespace slipway {
+
+/// An attention mask that a graph takes: of rank 2, 1 where a token is none of padding, or of rank
+/// 4, 1 where a query may look at a key.
+struct MaskInput {
+  std::string name;  ///< the graph's
+  DType dtype = DType::kI64;
+  size_t rank = 2;
+  std::optional<int64_t> window;  ///< rank 4: how far back a query looks
+};
+
+/// Keys or values of one layer, under the names of one graph.
+struct CacheTensor {
+  std::string leaf;   ///< "past_key_values.layers.0.keys"
+  std::string input;  ///< "" in a graph that starts an empty cache
+  std::string output;
+  DType dtype = DType::kF32;
+  int64_t heads = 0, head_dim = 0;
+  std::optional<int64_t> slots;  ///< where a static cache's length is fixed
+};
+
+/// One graph of a decoder.
+struct DecoderGraph {
+  explicit DecoderGraph(const ModelRunner& runner)
+      : session(runner.session()),
+        where(runner.session().path().filename().string()),
+        limits(runner.limits()) {}
+
+  Session session;
+  std::string where;  ///< the file name, in front of messages
+  RunnerLimits limits;
+  std::string ids, logits;
+  std::string positions;       ///< "" when it takes none
+  std::string logits_to_keep;  ///< "" when it always gives all
+  std::vector<MaskInput> masks;
+  std::vector<CacheTensor> caches;
+  std::vector<std::string> counters;  ///< inputs that say how many slots are filled
+  std::optional<int64_t> batch;       ///< where it is fixed
+  std::optional<int64_t> tokens;      ///< of one call, where they are fixed
+  std::optional<int64_t> mask_slots;  ///< the length that a mask of rank 4 is fixed to
+  DType logits_dtype = DType::kF32;
+  std::optional<int64_t> vocabulary;
+
+  bool takes_cache() const { return !caches.empty() && !caches[0].input.empty(); }
+};
+
+/// Both graphs, checked against each other.
+struct Decoder {
+  DecoderCache cache = DecoderCache::kNone;
+  DecoderGraph prompt, step;
+  bool one_graph = false;               ///< prompt and step are the same
+  std::optional<int64_t> cache_length;  ///< static: where it is fixed
+  std::optional<int64_t> max_positions;
+};
+
+/// Throws as make_decoder_state().
+Decoder recognize_decoder(const DecoderGraphs& graphs, const DecoderStateOptions& options);
+
+}  // namespace slipway
