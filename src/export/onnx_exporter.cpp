@@ -5,6 +5,7 @@
 #include "backends/onnx/lower.h"
 #include "base/log.h"
 #include "checkpoint/expr.h"
+#include "export/io_names.h"
 #include "export/metadata_of.h"
 #include "export/resolve.h"
 #include "passes/pipeline.h"
@@ -114,7 +115,9 @@ ExportedModel OnnxExporter::export_model(const PreTrainedModel& model, const Inp
   models::BuildOptions options = build_options(model, prepared.inputs);
   options.dims = resolve_dims(build(model, options), prepared.inputs, config);
   ExportedProgram program = build(model, options);
-  const ExportMetadata metadata = metadata_of(model, program, prepared.inputs, config);
+  apply_io_names(*program.graph, onnx_config->io_names);
+  const ExportMetadata metadata = metadata_of(
+      model, program, with_io_names(prepared.inputs, onnx_config->io_names), config);
 
   if (onnx_config->optimize)
     optimize(*program.graph, {"canonicalize", "fold", "cse"}, *onnx_config, "aten");
@@ -126,8 +129,8 @@ ExportedModel OnnxExporter::export_model(const PreTrainedModel& model, const Inp
     log::info(fmt::format("inputs that the graph does not read are dropped: {}",
                           fmt::join(unread, ", ")));
   impl->ranges = program.value_ranges;
-  impl->write_options = {
-      .opset_version = opset, .graph_name = model.architecture(), .metadata = {}};
+  impl->write_options.opset_version = opset;
+  impl->write_options.graph_name = model.architecture();
 
   auto exported = std::make_unique<ExportedModel::Impl>();
   exported->components.emplace_back("model", ExportedComponent{Program(std::move(impl)), metadata});

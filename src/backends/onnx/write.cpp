@@ -81,7 +81,7 @@ void add_initializer(pb::GraphProto* graph, const std::string& name, const Lazy&
     pair->set_key(key);
     pair->set_value(value);
   };
-  entry("location", data_name);
+  entry("location", DataFile::numbered(data_name, place.file));
   entry("offset", std::to_string(place.offset));
   entry("length", std::to_string(place.length));
   tensor->set_data_location(pb::TensorProto::EXTERNAL);
@@ -157,7 +157,9 @@ void add_metadata(pb::ModelProto& model, const Graph& graph,
   }
 }
 
-std::string data_file_name(const std::string& component) { return component + ".onnx.data"; }
+std::string data_file_name(const std::string& component, const WriteOptions& options) {
+  return options.data_file.empty() ? component + ".onnx.data" : options.data_file;
+}
 
 pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
                      const std::string& component, const WriteOptions& options, DataFile& file,
@@ -178,7 +180,7 @@ pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>
   for (const Node* node : graph.order()) {
     if (node->kind == NodeKind::kWeight || node->kind == NodeKind::kConstant) {
       add_initializer(out, names.of(const_cast<Node*>(node)->out()), node->data,
-                      data_file_name(component), options.external_threshold, file);
+                      data_file_name(component, options), options.external_threshold, file);
       ++summary.initializers;
     } else if (node->kind == NodeKind::kOp) {
       add_node(out, *node, names);
@@ -198,6 +200,8 @@ pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>
     identity->add_output(name);
   }
   summary.data_bytes = file.size();
+  for (size_t i = 0; i < file.num_files(); ++i)
+    summary.data_files.push_back(DataFile::numbered(data_file_name(component, options), i));
   return model;
 }
 
@@ -235,11 +239,11 @@ int64_t ir_version_of(int64_t opset_version) {
 WriteSummary write(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
                    const std::filesystem::path& folder, const std::string& component,
                    const WriteOptions& options) {
-  DataFile file;
+  DataFile file(options.max_data_bytes);
   WriteSummary summary;
   const std::string bytes = serialize(build(graph, ranges, component, options, file, summary));
   summary.model_bytes = static_cast<int64_t>(bytes.size());
-  if (file.size() > 0) file.write(folder / data_file_name(component));
+  if (file.size() > 0) file.write(folder / data_file_name(component, options));
   OutputFile model(folder / (component + ".onnx"));
   model.append(bytes);
   model.close();
@@ -248,7 +252,7 @@ WriteSummary write(const Graph& graph, const std::map<std::string, ValueRange>& 
 
 WriteSummary measure(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
                      const std::string& component, const WriteOptions& options) {
-  DataFile file;
+  DataFile file(options.max_data_bytes);
   WriteSummary summary;
   summary.model_bytes = static_cast<int64_t>(
       serialize(build(graph, ranges, component, options, file, summary)).size());

@@ -1,9 +1,11 @@
 // Writes a graph of ONNX ops as model.onnx and model.onnx.data.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -16,19 +18,24 @@ struct WriteOptions {
   std::map<std::string, std::string> metadata;
   /// Initializers of at least this many bytes go to the data file.
   int64_t external_threshold = 1024;
+  /// The data file's name; empty: `<component>.onnx.data`.
+  std::string data_file;
+  /// A data file ends before it passes this many bytes, and `<data_file>_1` follows, and so on.
+  int64_t max_data_bytes = INT64_MAX;
 };
 
 /// What was or would be written, in bytes.
 struct WriteSummary {
   int64_t model_bytes = 0, data_bytes = 0;
   int64_t nodes = 0, initializers = 0;
+  std::vector<std::string> data_files;  ///< names, in order; none where everything is inline
 };
 
 /// The name an input or output has in the file: `input.X` / `output.X` where X is both.
 std::string input_name(const Graph& graph, const std::string& leaf);
 std::string output_name(const Graph& graph, const std::string& leaf);
 
-/// Writes `folder/component.onnx` and, when anything is external, `folder/component.onnx.data`.
+/// Writes `folder/component.onnx` and, when anything is external, its data file beside it.
 /// Weights are streamed in pieces by all cores; nothing is gathered. The same program gives the
 /// same bytes. `ranges` become the metadata `slipway.ranges`, bounds of symbols `slipway.dims`
 /// (FORMAT.md).
