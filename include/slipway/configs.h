@@ -29,6 +29,12 @@ struct ExportConfig {
   bool prefer_deferred_runtime_asserts_over_guards = false;
 };
 
+/// How a graph names its caches.
+enum class IoNames {
+  kTransformers,  ///< past_key_values.layers.N.keys and .values, in and out
+  kOptimum,       ///< past_key_values.N.key and .value in, present.N.key and .value out
+};
+
 /// ONNX. Throws nothing by itself; OnnxExporter checks the ranges.
 struct OnnxConfig : ExportConfig {
   std::string export_format() const override { return "onnx"; }
@@ -38,6 +44,9 @@ struct OnnxConfig : ExportConfig {
   std::optional<int64_t> opset_version;
   /// Constant folding, identities and merging of repeated subgraphs.
   bool optimize = true;
+  /// kOptimum is what Optimum, onnxruntime-genai and transformers.js read; logits are then float32
+  /// whatever the dtype. "transformers" and "optimum" in JSON; recorded where it is not the default.
+  IoNames io_names = IoNames::kTransformers;
   /// Passes to leave out, by name (`slipway formats --passes` lists them); for finding which one is
   /// at fault. Not recorded in export.json.
   std::vector<std::string> disabled_passes;

@@ -82,7 +82,18 @@ class Runner {
   std::shared_ptr<const Impl> impl_;
 };
 
+/// Whose directory an export is saved as (FORMAT.md of the ONNX back end has the files of each).
+/// Every layout but our own needs a graph exported with IoNames::kOptimum.
+enum class Layout {
+  kSlipway,         ///< export.json, as the reference writes it
+  kGenai,           ///< genai_config.json for onnxruntime-genai; Optimum reads it too
+  kOptimum,         ///< for Optimum's ORTModel classes
+  kTransformersJs,  ///< the graph in onnx/, for transformers.js
+};
+
 struct SaveOptions {
+  /// Of a fresh export. A loaded one is copied as it is: Error{kUsage} for another layout.
+  Layout layout = Layout::kSlipway;
   /// Called with the complete folder before it is put in place. What it throws leaves an older
   /// export untouched and the new one unwritten: the place to validate.
   std::function<void(const std::filesystem::path& folder)> before_commit;
@@ -99,8 +110,9 @@ class ExportedModel {
   ExportedModel& operator=(ExportedModel&&) noexcept;
   ~ExportedModel();
 
-  /// Loads what save_pretrained, here or in the reference, wrote. Every file named by export.json
-  /// is checked to be there; the runtime is opened at once. Throws Error{kInvalid} for a broken or
+  /// Loads what save_pretrained, here or in the reference, wrote. A directory without export.json
+  /// is read as one component "model": the graph that genai_config.json names, model.onnx, or the
+  /// one in onnx/. Every file is checked to be there; the runtime is opened at once. Throws Error{kInvalid} for a broken or
   /// incomplete directory, Error{kEnvironment} for a missing runtime.
   static ExportedModel from_pretrained(const std::filesystem::path& directory,
                                        const std::string& subfolder = "",

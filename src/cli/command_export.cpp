@@ -13,6 +13,7 @@
 #include "cli/leaves.h"
 #include "cli/memory.h"
 #include "export/dry_run.h"
+#include "export/layout.h"
 #include "slipway/exporter.h"
 
 namespace slipway::cli {
@@ -33,6 +34,7 @@ Examples:
   slipway export llama/ out/ --generation                    two graphs: prefill, and decode of one token
   slipway export llama/ out/ --generation --multi-token-decode --static-cache 2048
                                                             a cache of fixed slots, written in place
+  slipway export llama/ out/ --layout genai                 a folder for onnxruntime-genai
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
 
 CHECKPOINT is a folder with config.json and safetensors, or a .gguf file. OUT appears when it is
@@ -76,9 +78,7 @@ void show_dry_run(const ExportedModel& exported, const PreTrainedModel& model, b
 /// Runs what was written. Returns whether that happened: without a runtime that can it is skipped,
 /// unless it was asked for.
 bool validate(const ExportOptions& options, const ExportedModel& exported, const fs::path& folder) {
-  int64_t weight_bytes = 0;
-  for (const auto& [name, component] : exported.components())
-    weight_bytes += static_cast<int64_t>(fs::file_size(folder / (name + ".onnx.data")));
+  const int64_t weight_bytes = dry_run(exported).data_bytes;
   if (!options.validate.value_or(weight_bytes < kValidateBelow)) return false;
   std::optional<ExportedModel> written;
   try {
@@ -96,9 +96,14 @@ bool validate(const ExportOptions& options, const ExportedModel& exported, const
 
 Json files_json(const fs::path& folder) {
   std::map<std::string, int64_t> sizes;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_regular_file())
-      sizes[display(entry.path().filename())] = static_cast<int64_t>(entry.file_size());
+  const auto add = [&](const fs::path& below) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder / below, error), end; !error && it != end; ++it)
+      if (it->is_regular_file())
+        sizes[display(below / it->path().filename())] = static_cast<int64_t>(it->file_size());
+  };
+  add("");
+  add("onnx");
   return Json(sizes);
 }
 
@@ -112,15 +117,17 @@ void export_checkpoint(const ExportOptions& options, bool json) {
   if (options.out.empty())
     throw Error(kUsage, "[export] OUT is missing: say where to write; see `slipway export --help`");
   bool validated = false;
-  exported.save_pretrained(options.out, {.before_commit = [&](const fs::path& folder) {
-                             validated = validate(options, exported, folder);
-                           }});
+  exported.save_pretrained(options.out, {.layout = layout_named(options.layout),
+                                         .before_commit = [&](const fs::path& folder) {
+                                           validated = validate(options, exported, folder);
+                                         }});
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   const int64_t peak = memory.peak();
   const Json files = files_json(options.out);
   if (json) {
     print_json({{"out", display(options.out)},
                 {"format", exported.export_format()},
+                {"layout", options.layout},
                 {"architecture", model.architecture()},
                 {"task", model.task()},
                 {"components", spec_json(exported)},
@@ -131,10 +138,11 @@ void export_checkpoint(const ExportOptions& options, bool json) {
     return;
   }
   std::string names;
-  for (const auto& [name, component] : exported.components())
-    names += fmt::format("{}{}.onnx {} + {}", names.empty() ? "" : ", ", name,
-                         megabytes(files.value(name + ".onnx", int64_t{0})),
-                         megabytes(files.value(name + ".onnx.data", int64_t{0})));
+  for (const auto& [file, bytes] : files.items())
+    if (file.ends_with(".onnx") || file.find(".onnx.data") != file.npos ||
+        file.find(".onnx_data") != file.npos)
+      names += fmt::format("{}{} {}", names.empty() ? "" : " + ", file,
+                           megabytes(bytes.get<int64_t>()));
   print(fmt::format("{} ({}) -> {}: {}; {:.2f} s, {} of memory{}\n", model.architecture(),
                     model.task(), display(options.out), names, spent.count(), megabytes(peak),
                     validated ? ", validated" : ""));
@@ -155,6 +163,9 @@ void add_export(CLI::App& app, Globals& globals) {
       ->check(CLI::IsMember({"auto", "feature-extraction", "text-generation",
                              "text-generation-with-past", "fill-mask", "text-classification",
                              "token-classification", "question-answering"}))
+      ->capture_default_str();
+  command->add_option("--layout", options->layout, "Whose directory to write")
+      ->check(CLI::IsMember({"slipway", "genai", "optimum", "transformers.js"}))
       ->capture_default_str();
   command->add_flag("--static", options->is_static, "Fix every size; needs the two below");
   command->add_option("--batch-size", options->batch_size, "Rows")

@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "cli/cli.h"
 #include "cli/inspect.h"
+#include "export/layout.h"
 #include "slipway/error.h"
 
 namespace slipway::cli {
@@ -35,8 +36,10 @@ Report inspect(const fs::path& path) {
   if (!fs::exists(path, error))
     throw Error(kInvalid, fmt::format("[inspect] {} does not exist", display(path)));
   if (fs::is_directory(path, error))
-    return fs::exists(path / "export.json", error) ? inspect_export(path)
-                                                   : inspect_checkpoint(path);
+    return fs::exists(path / "export.json", error) ||
+                   (!holds_weights(path) && has_layout(path))
+               ? inspect_export(path)
+               : inspect_checkpoint(path);
   if (path.extension() == ".onnx") return inspect_onnx(path);
   if (path.extension() == ".safetensors") return inspect_safetensors(path);
   if (path.extension() == ".gguf" || starts_with(path, "GGUF")) return inspect_checkpoint(path);

@@ -62,6 +62,7 @@ PreTrainedModel open_model(const ExportOptions& options) {
 ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& options) {
   const bool has_shapes = !options.dynamic_shapes.empty();
   Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
+  if (options.layout != "slipway") fields["io_names"] = "optimum";
   if (options.opset) fields["opset_version"] = *options.opset;
   const std::unique_ptr<ExportConfig> config =
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -11,6 +11,7 @@ namespace slipway::cli {
 struct ExportOptions {
   std::string checkpoint, out;
   std::string format = "onnx", task = "auto", dtype = "fp32";
+  std::string layout = "slipway";
   std::string dynamic_shapes;  ///< JSON, or @FILE
   bool is_static = false;
   std::optional<int64_t> batch_size, sequence_length;

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/inspect.h"
 #include "cli/leaves.h"
-#include "export/manifest.h"
+#include "export/layout.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -68,13 +68,17 @@ Report inspect_onnx(const std::filesystem::path& file) {
 }
 
 Report inspect_export(const std::filesystem::path& directory) {
-  const Manifest manifest = read_manifest(directory);
+  const auto [layout, manifest] = list_export(directory);
   Report report;
   report.json = {{"kind", "export"},
                  {"path", display(directory)},
                  {"format", manifest.export_format},
+                 {"layout", layout_name(layout)},
                  {"components", Json::object()}};
-  report.text = fmt::format("{} export {}\n", manifest.export_format, display(directory));
+  report.text = fmt::format("{} export {}{}\n", manifest.export_format, display(directory),
+                            layout == Layout::kSlipway
+                                ? std::string()
+                                : fmt::format(" in the layout of {}", layout_name(layout)));
   for (const ManifestComponent& component : manifest.components) {
     const ExportMetadata& metadata = component.metadata;
     Json packages = Json::object();
@@ -90,8 +94,9 @@ Report inspect_export(const std::filesystem::path& directory) {
                 {"dtype", dtype},
                 {"packages", packages},
                 {"export_config", parse_json(metadata.export_config, kManifestFile)}};
-    report.text += fmt::format("component {}: {}, {} {}\n  made with {}\n", component.name,
-                               component.file, architecture, dtype, versions);
+    report.text += fmt::format("component {}: {}, {} {}\n", component.name, component.file,
+                               architecture, dtype);
+    if (!versions.empty()) report.text += fmt::format("  made with {}\n", versions);
     if (manifest.export_format == "onnx") {
       const Report file = summary_report(onnx::read_summary(directory / component.file));
       row.update(file.json);

@@ -88,6 +88,7 @@ std::string OnnxConfig::to_json_string() const {
   json["dynamic"] = dynamic;
   json["dynamic_shapes"] = shapes_json(dynamic_shapes);
   json["export_format"] = export_format();
+  if (io_names == IoNames::kOptimum) json["io_names"] = "optimum";
   json["opset_version"] = opset_version ? Json(*opset_version) : Json(nullptr);
   json["optimize"] = optimize;
   json["ort_fusions"] = nullptr;
@@ -125,6 +126,10 @@ std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& tex
       if (!value.is_number_integer())
         fail("'opset_version' must be an integer, got " + describe(value));
       config->opset_version = value.get<int64_t>();
+    } else if (key == "io_names") {
+      if (value != "transformers" && value != "optimum")
+        fail("'io_names' must be \"transformers\" or \"optimum\", got " + describe(value));
+      config->io_names = value == "optimum" ? IoNames::kOptimum : IoNames::kTransformers;
     } else if (key == "ort_fusions" || key == "quantizer") {
       if (!value.is_null())
         throw Error(kUnsupported,

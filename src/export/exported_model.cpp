@@ -12,7 +12,7 @@
 #include "base/output.h"
 #include "checkpoint/companions.h"
 #include "export/impl.h"
-#include "export/manifest.h"
+#include "export/layout.h"
 
 namespace slipway {
 namespace {
@@ -72,7 +72,7 @@ std::string read_text(const fs::path& path) {
 void check_files(const fs::path& directory, const std::string& file,
                  const onnx::FileSummary& summary) {
   for (const std::string& companion : summary.external_files)
-    if (!fs::exists(directory / companion))
+    if (!fs::exists((directory / file).parent_path() / companion))
       throw Error(kInvalid,
                   fmt::format("[export] {} needs its weights in {}, which is missing; move the "
                               "whole folder, not one file",
@@ -103,7 +103,8 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
                                              const std::string& subfolder,
                                              const RunnerOptions& options) {
   const fs::path folder = subfolder.empty() ? directory : directory / subfolder;
-  const Manifest manifest = read_manifest(folder);
+  const ExportListing listing = list_export(folder);
+  const Manifest& manifest = listing.manifest;
   if (manifest.export_format != "onnx")
     throw Error(kUnsupported,
                 fmt::format("[export] {} holds an export of format '{}', which this build does "
@@ -111,11 +112,13 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
                             display(folder), manifest.export_format));
   auto impl = std::make_unique<Impl>();
   impl->format = manifest.export_format;
+  impl->layout = listing.layout;
   impl->directory = fs::absolute(folder);
   if (fs::exists(folder / "config.json")) impl->config = read_text(folder / "config.json");
   for (const ManifestComponent& component : manifest.components) {
     auto program = std::make_shared<Program::Impl>();
     program->file = onnx::read_summary(folder / component.file);
+    program->file_name = component.file;
     check_files(folder, component.file, *program->file);
     warn_of_newer(component.metadata);
     impl->components.emplace_back(
@@ -165,8 +168,9 @@ ExportedModel& ExportedModel::to(const RunnerOptions& options) {
   const RunnerLimits limits = limits_of(impl_->config);
   std::vector<std::pair<std::string, Runner>> loaded;
   for (const auto& [name, component] : impl_->components) {
-    Session session = Session::open(impl_->format, folder / program_file(impl_->format, name),
-                                    session_options(options));
+    const Program::Impl& program = component.program.impl();
+    const std::string file = program.file ? program.file_name : program_file(impl_->format, name);
+    Session session = Session::open(impl_->format, folder / file, session_options(options));
     warn_of_drift(session.runtime());
     loaded.emplace_back(name, Runner(std::make_shared<Runner::Impl>(
                                   Runner::Impl{ModelRunner(std::move(session), limits)})));

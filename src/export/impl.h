@@ -33,6 +33,7 @@ struct Program::Impl {
   onnx::WriteOptions write_options;
 
   std::optional<onnx::FileSummary> file;
+  std::string file_name;  ///< of a file, below the export's directory: "model.onnx", "onnx/model.onnx"
 };
 
 struct Runner::Impl {
@@ -58,6 +59,7 @@ struct ExportedModel::Impl {
   std::string config;  ///< config.json as text
   std::vector<CompanionFile> companions;
   std::filesystem::path directory;  ///< of a loaded export
+  Layout layout = Layout::kSlipway;  ///< of a loaded export
 
   std::mutex mutex;                               ///< guards what follows
   std::unique_ptr<TemporaryDirectory> temporary;  ///< of a fresh export that was called

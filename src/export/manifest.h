@@ -16,7 +16,7 @@ inline constexpr int64_t kManifestSchema = 1;
 
 struct ManifestComponent {
   std::string name;  ///< "model", "prefill", "decode", ...
-  std::string file;  ///< a plain name inside the export's directory
+  std::string file;  ///< a plain name inside the export's directory; of a layout a path below it
   ExportMetadata metadata;
 
   bool operator==(const ManifestComponent&) const = default;

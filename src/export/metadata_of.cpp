@@ -10,6 +10,15 @@ namespace {
 
 constexpr std::string_view kCache = "past_key_values";
 
+/// Whether a leaf is part of the cache object of the call. Caches under other names are tensors.
+bool is_cache_leaf(const std::string& leaf) { return leaf.starts_with("past_key_values.layers."); }
+
+/// Whether a leaf with a dot in its name is a plain field: a cache under another tool's names.
+bool is_renamed_cache(const std::string& leaf) {
+  return !is_cache_leaf(leaf) &&
+         (leaf.starts_with("past_key_values.") || leaf.starts_with("present."));
+}
+
 /// The leaves of a cache as what the reference calls it.
 struct Cache {
   TreeSpec spec;
@@ -46,9 +55,9 @@ std::vector<std::pair<std::string, TreeSpec>> fields_of(const std::vector<Leaf>&
   std::vector<std::pair<std::string, std::vector<std::pair<std::string, TreeSpec>>>> groups;
   for (const auto& [leaf, type] : leaves) {
     const std::string argument = argument_of(leaf);
-    if (argument == kCache) {
+    if (is_cache_leaf(leaf)) {
       cached.push_back(leaf);
-    } else if (argument == leaf) {
+    } else if (argument == leaf || is_renamed_cache(leaf)) {
       fields.emplace_back(leaf, TreeSpec::leaf());
     } else {
       auto group = std::find_if(groups.begin(), groups.end(),
@@ -75,7 +84,7 @@ Shape key_sizes(const ExportedProgram& program, const Inputs& inputs) {
   for (const auto& [name, window] : program.mask_windows)
     if (const auto at = inputs.find(name); at != inputs.end()) mask = at->second.shape();
   for (const Output& output : program.graph->outputs()) {
-    if (argument_of(output.name) != kCache || !output.name.ends_with(".keys")) continue;
+    if (!is_cache_leaf(output.name) || !output.name.ends_with(".keys")) continue;
     if (const auto at = inputs.find(output.name); at != inputs.end()) return at->second.shape();
     Shape shape;
     for (Sym s : output.value.type().shape) shape.push_back(s.is_const() ? s.value() : 0);
@@ -90,8 +99,8 @@ void add_kwarg(ExportMetadata& metadata, const Leaf& leaf, const Inputs& inputs)
   if (const auto at = inputs.find(leaf.name); at != inputs.end()) shape = at->second.shape();
   TracedKwarg kwarg = TracedKwarg::tensor(shape, std::string(torch_name(leaf.type.dtype)));
   const std::string argument = argument_of(leaf.name);
-  if (argument == leaf.name) {
-    metadata.kwargs.emplace_back(argument, std::move(kwarg));
+  if (argument == leaf.name || is_renamed_cache(leaf.name)) {
+    metadata.kwargs.emplace_back(leaf.name, std::move(kwarg));
     return;
   }
   auto group = std::find_if(metadata.kwargs.begin(), metadata.kwargs.end(),
@@ -120,7 +129,7 @@ ExportMetadata metadata_of(const PreTrainedModel& model, const ExportedProgram& 
   for (const Node* input : program.graph->inputs()) {
     if (program.input_defaults.contains(input->name)) continue;  // not of the traced call
     in.push_back({input->name, input->types[0]});
-    if (argument_of(input->name) == kCache) cached.push_back(input->name);
+    if (is_cache_leaf(input->name)) cached.push_back(input->name);
     else add_kwarg(metadata, in.back(), inputs);
   }
   for (const Output& output : program.graph->outputs())
@@ -131,8 +140,13 @@ ExportMetadata metadata_of(const PreTrainedModel& model, const ExportedProgram& 
         kCache, TracedKwarg::of_class(cache_of(cached, model.dtype(), keys).container));
   metadata.in_spec =
       dump_tree_spec(TreeSpec::keyword_call(fields_of(in, model.dtype(), keys)));
-  metadata.out_spec = dump_tree_spec(
-      TreeSpec::model_output(program.output_class, fields_of(out, model.dtype(), keys)));
+  // Names with a dot are no fields of an output class.
+  const bool plain = std::any_of(out.begin(), out.end(),
+                                 [](const Leaf& leaf) { return is_renamed_cache(leaf.name); });
+  auto fields = fields_of(out, model.dtype(), keys);
+  metadata.out_spec =
+      dump_tree_spec(plain ? TreeSpec::dict(std::move(fields))
+                           : TreeSpec::model_output(program.output_class, std::move(fields)));
   return metadata;
 }
 

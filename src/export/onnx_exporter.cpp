@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "export/build.h"
+#include "export/io_names.h"
 #include "export/metadata_of.h"
 #include "export/resolve.h"
 #include "passes/pipeline.h"
@@ -67,9 +68,13 @@ ExportedComponent OnnxExporter::export_program(const PreTrainedModel& model, con
                              fmt::join(prepared.dropped, ", ")));
   models::BuildOptions options = build_options(model, prepared.inputs);
   options.dims.merge(resolve_dims(build(model, options), prepared.inputs, config));
-  options.logits_to_keep = !has_one_size(options, "sequence_length");
+  // Other tools know no inputs beyond those of their convention.
+  options.logits_to_keep = !has_one_size(options, "sequence_length") &&
+                           onnx_config->io_names == IoNames::kTransformers;
   ExportedProgram program = build(model, options);
-  const ExportMetadata metadata = metadata_of(model, program, prepared.inputs, config);
+  apply_io_names(*program.graph, onnx_config->io_names);
+  const ExportMetadata metadata = metadata_of(
+      model, program, with_io_names(prepared.inputs, onnx_config->io_names), config);
 
   if (onnx_config->optimize)
     optimize(*program.graph, {"canonicalize", "fold", "cse"}, *onnx_config, "aten");

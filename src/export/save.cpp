@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "base/mapped_file.h"
 #include "base/output.h"
@@ -10,7 +11,7 @@
 #include "checkpoint/companions.h"
 #include "export/dry_run.h"
 #include "export/impl.h"
-#include "export/manifest.h"
+#include "export/layout.h"
 
 namespace slipway {
 namespace {
@@ -39,43 +40,77 @@ std::string data_name(const ExportedModel::Impl& exported) {
   return onnx::data_file_name(exported.components.front().first);
 }
 
+/// A component's files below the export's directory: the graph, its data, what the format expects.
+std::set<std::string> files_of(std::string_view format, const std::string& file,
+                               const onnx::FileSummary& summary) {
+  const std::vector<std::string> expected = program_files(format, file);
+  std::set<std::string> files(expected.begin(), expected.end());
+  for (const std::string& data : summary.external_files)
+    files.insert((fs::path(file).parent_path() / data).string());
+  return files;
+}
+
 void write_component(const ExportedModel::Impl& exported, const std::string& name,
                      const Program& program, const fs::path& folder, onnx::DataFile& data) {
   const Program::Impl& impl = program.impl();
-  const std::vector<std::string> files =
-      program_files(exported.format, program_file(exported.format, name));
   if (impl.file) {
-    for (const std::string& file : files)
-      if (fs::exists(exported.directory / file))
+    for (const std::string& file : files_of(exported.format, impl.file_name, *impl.file))
+      if (fs::exists(exported.directory / file)) {
+        fs::create_directories((folder / file).parent_path());
         copy_contents(exported.directory / file, folder / file);
+      }
     return;
   }
   onnx::WriteOptions options = impl.write_options;
-  options.data_name = data_name(exported);
+  options.data_file = data_name(exported);
   onnx::write_graph(*impl.graph, impl.ranges, folder, name, options, data);
   // The reference's loader wants a data file for each component, though one holds all weights.
+  const std::vector<std::string> files =
+      program_files(exported.format, program_file(exported.format, name));
   for (const std::string& file : files)
     if (!fs::exists(folder / file)) write_text(folder / file, "");
 }
 
-/// Whether a folder is a checkpoint's own.
-bool holds_weights(const fs::path& directory) {
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    const fs::path extension = entry.path().extension();
-    if (extension == ".safetensors" || extension == ".gguf" || extension == ".bin") return true;
+/// The components as they are, and export.json where they have one.
+void write_components(const ExportedModel::Impl& exported, const fs::path& folder) {
+  Manifest manifest;
+  manifest.export_format = exported.format;
+  onnx::DataFile data;
+  for (const auto& [name, component] : exported.components) {
+    try {
+      write_component(exported, name, component.program, folder, data);
+    } catch (const Error& error) {
+      throw error.with_context(fmt::format("component '{}'", name));
+    }
+    const Program::Impl& impl = component.program.impl();
+    manifest.components.push_back(
+        {name, impl.file ? impl.file_name : program_file(exported.format, name),
+         component.metadata});
   }
-  return false;
+  if (data.size() > 0) data.write(folder / data_name(exported));
+  if (exported.layout == Layout::kSlipway)
+    write_text(folder / kManifestFile, manifest_text(manifest));
+  else if (fs::exists(exported.directory / kGenaiConfig))
+    copy_contents(exported.directory / kGenaiConfig, folder / kGenaiConfig);
 }
 
 /// The names that an older export at this place occupies.
 std::vector<std::string> files_of_older(const fs::path& directory) {
-  std::vector<std::string> files;
-  if (!fs::exists(directory / kManifestFile)) return files;
+  std::vector<std::string> files = {kManifestFile};
   try {
-    const Manifest manifest = read_manifest(directory);
-    for (const ManifestComponent& component : manifest.components)
-      for (const std::string& file : program_files(manifest.export_format, component.file))
-        files.push_back(file);
+    if (!fs::exists(directory / kManifestFile) && !has_layout(directory)) return files;
+    const auto [layout, manifest] = list_export(directory);
+    for (const ManifestComponent& component : manifest.components) {
+      std::vector<std::string> named = program_files(manifest.export_format, component.file);
+      if (layout != Layout::kSlipway) {
+        const onnx::FileSummary summary = onnx::read_summary(directory / component.file);
+        if (summary.producer != "slipway") return files;  // another tool's: the user's own
+        const auto all = files_of(manifest.export_format, component.file, summary);
+        named.assign(all.begin(), all.end());
+        named.emplace_back(kGenaiConfig);
+      }
+      files.insert(files.end(), named.begin(), named.end());
+    }
     // Tokenizer and settings of another export must not stay beside the new graph. In a folder with
     // weights they are the checkpoint's.
     if (!holds_weights(directory))
@@ -89,20 +124,18 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
 
 }  // namespace
 
-void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
-  StagedDirectory staged(directory);
-  Manifest manifest;
-  manifest.export_format = impl_->format;
-  onnx::DataFile data;
-  for (const auto& [name, component] : impl_->components) {
-    try {
-      write_component(*impl_, name, component.program, staged.path(), data);
-    } catch (const Error& error) {
-      throw error.with_context(fmt::format("component '{}'", name));
-    }
-    manifest.components.push_back({name, program_file(impl_->format, name), component.metadata});
+bool holds_weights(const fs::path& directory) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const fs::path extension = entry.path().extension();
+    if (extension == ".safetensors" || extension == ".gguf" || extension == ".bin") return true;
   }
-  if (data.size() > 0) data.write(staged.path() / data_name(*impl_));
+  return false;
+}
+
+void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
+  const bool other = options.layout != Layout::kSlipway && options.layout != impl_->layout;
+  if (other) plan_layout(*impl_, options.layout);  // what cannot be is refused before it is begun
+  StagedDirectory staged(directory);
   for (const CompanionFile& companion : impl_->companions) {
     fs::create_directories((staged.path() / companion.name).parent_path());
     if (const auto* path = std::get_if<fs::path>(&companion.source))
@@ -110,7 +143,8 @@ void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions
     else write_text(staged.path() / companion.name, std::get<std::string>(companion.source));
   }
   if (!impl_->config.empty()) write_text(staged.path() / "config.json", impl_->config);
-  write_text(staged.path() / kManifestFile, manifest_text(manifest));
+  if (other) write_layout(*impl_, options.layout, staged.path());
+  else write_components(*impl_, staged.path());
   if (options.before_commit) options.before_commit(staged.path());
   const std::vector<std::string> replaced = files_of_older(directory);
   staged.commit(replaced);

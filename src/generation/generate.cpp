@@ -83,7 +83,8 @@ class Step {
     wanted_.push_back("logits");
     if (!keep_cache) return;
     for (const IoSpec& output : runner.outputs())
-      if (output.name.rfind("past_key_values.", 0) == 0) wanted_.push_back(output.name);
+      if (output.name.rfind("past_key_values.", 0) == 0 || output.name.rfind("present.", 0) == 0)
+        wanted_.push_back(output.name);
   }
 
   bool takes(std::string_view name) const { return find(runner_.inputs(), name) != nullptr; }
@@ -97,7 +98,9 @@ class Step {
                                         "different lengths cannot share a batch; run them one by "
                                         "one",
                                         kWhere));
-    for (auto& [name, tensor] : cache) inputs[name] = std::move(tensor);
+    for (const IoSpec& input : runner_.inputs())
+      for (auto& [name, tensor] : cache)
+        if (name == cache_output(input.name)) inputs[input.name] = std::move(tensor);
     cache.clear();
     // Positions come from the mask; the runner fills them in the same way for every caller.
     NamedTensors outputs = runner_.run(inputs, wanted_);

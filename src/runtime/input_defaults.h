@@ -31,6 +31,10 @@ bool is_growing_cache(const IoSpec& spec);
 /// "past_key_values.*.cumulative_length" that says how many are.
 bool has_static_cache(const std::vector<IoSpec>& specs);
 
+/// The output that carries a growing cache on to the next call, by the input's leaf name:
+/// "present.0.key" of "past_key_values.0.key"; otherwise the name itself.
+std::string cache_output(const std::string& input);
+
 /// Whether with_defaults() knows a default for the input, given the tokens.
 bool has_default(const IoSpec& spec);
 

@@ -82,7 +82,7 @@ void add_initializer(pb::GraphProto* graph, const std::string& name, const Lazy&
     pair->set_key(key);
     pair->set_value(value);
   };
-  entry("location", data_name);
+  entry("location", DataFile::numbered(data_name, place.file));
   entry("offset", std::to_string(place.offset));
   entry("length", std::to_string(place.length));
   tensor->set_data_location(pb::TensorProto::EXTERNAL);
@@ -173,7 +173,7 @@ pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>
   out->set_name(options.graph_name);
   const Names names(graph);
   const std::string data_name =
-      options.data_name.empty() ? data_file_name(component) : options.data_name;
+      options.data_file.empty() ? data_file_name(component) : options.data_file;
   for (const Node* input : graph.inputs()) {
     const std::string name = input_name(graph, input->name);
     set_type(out->add_input(), name, input->types[0]);
@@ -207,6 +207,8 @@ pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>
     identity->add_output(name);
   }
   summary.data_bytes = file.size();
+  for (size_t i = 0; i < file.num_files(); ++i)
+    summary.data_files.push_back(DataFile::numbered(data_name, i));
   return model;
 }
 
@@ -258,11 +260,11 @@ WriteSummary write_graph(const Graph& graph, const std::map<std::string, ValueRa
 WriteSummary write(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
                    const std::filesystem::path& folder, const std::string& component,
                    const WriteOptions& options) {
-  DataFile data;
+  DataFile data(options.max_data_bytes);
   const WriteSummary summary = write_graph(graph, ranges, folder, component, options, data);
   if (data.size() > 0)
     data.write(folder /
-               (options.data_name.empty() ? data_file_name(component) : options.data_name));
+               (options.data_file.empty() ? data_file_name(component) : options.data_file));
   return summary;
 }
 

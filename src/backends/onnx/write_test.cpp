@@ -7,7 +7,9 @@
 #include "backends/onnx/lower.h"
 #include "backends/onnx/read.h"
 #include "base/mapped_file.h"
+#include "base/test_expect.h"
 #include "models/registry.h"
+#include "onnx/onnx-ml.pb.h"
 
 namespace slipway::onnx {
 namespace {
@@ -38,6 +40,21 @@ class Write : public testing::Test {
     return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
   }
 
+  /// The bytes of every external initializer by name.
+  std::map<std::string, std::string> initializers(const std::string& name) const {
+    ::onnx::ModelProto model;
+    EXPECT_TRUE(model.ParseFromString(bytes(name)));
+    std::map<std::string, std::string> result;
+    for (const auto& tensor : model.graph().initializer()) {
+      std::map<std::string, std::string> place;
+      for (const auto& entry : tensor.external_data()) place[entry.key()] = entry.value();
+      if (!place.empty())
+        result[tensor.name()] = bytes(place["location"])
+                                    .substr(std::stoul(place["offset"]), std::stoul(place["length"]));
+    }
+    return result;
+  }
+
   fs::path folder_;
 };
 
@@ -55,6 +72,35 @@ TEST_F(Write, EqualProgramsGiveEqualBytes) {
     EXPECT_EQ(data[0], data[1]) << name;
     EXPECT_FALSE(data[0].empty()) << name;
   }
+}
+
+TEST_F(Write, DataFilesEndBeforeTheLimit) {
+  const ExportedProgram program = golden("llama-causal-lm");
+  const auto graph = lower(program, {});
+  write(*graph, program.value_ranges, folder_, "whole", {});
+  WriteOptions options;
+  options.data_file = "model.onnx_data";
+  options.max_data_bytes = 20000;
+  const WriteSummary summary = write(*graph, program.value_ranges, folder_, "model", options);
+  ASSERT_GT(summary.data_files.size(), 2u);
+  EXPECT_EQ(summary.data_files[0], "model.onnx_data");
+  EXPECT_EQ(summary.data_files[1], "model.onnx_data_1");
+  std::set<std::string> named(summary.data_files.begin(), summary.data_files.end());
+  EXPECT_EQ(read_summary(folder_ / "model.onnx").external_files, named);
+  int64_t total = 0;
+  for (const std::string& file : summary.data_files) {
+    EXPECT_LE(fs::file_size(folder_ / file), 20000u) << file;
+    total += static_cast<int64_t>(fs::file_size(folder_ / file));
+  }
+  EXPECT_EQ(total, summary.data_bytes);
+  // Every weight is found again: the pieces hold the same bytes as the one file.
+  EXPECT_EQ(initializers("model.onnx"), initializers("whole.onnx"));
+
+  options.max_data_bytes = 2000;
+  EXPECT_TRUE(contains(
+      error_of(kUnsupported,
+               [&] { write(*graph, program.value_ranges, folder_, "model", options); }),
+      "a data file of this layout takes at most 2000"));
 }
 
 TEST_F(Write, ATiedWeightIsStoredOnce) {
