@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "generation/growing_state.h"
+#include "generation/static_state.h"
 #include "generation/uncached_state.h"
 
 namespace slipway {
@@ -36,6 +37,23 @@ std::optional<int64_t> positive(const Json& config, const std::string& key) {
     throw Error(kInvalid,
                 fmt::format("[config.json] {} is {}, need a positive number", key, value.dump()));
   return value.get<int64_t>();
+}
+
+/// The slots of a static cache: the graph's, the caller's, or a default.
+int64_t cache_length(const Decoder& decoder, const DecoderStateOptions& options) {
+  const std::optional<int64_t> asked = options.max_cache_len;
+  if (asked && *asked < 1)
+    throw Error(kUsage, fmt::format("[decoder] max_cache_len is {}, need at least 1", *asked));
+  if (!decoder.cache_length) {
+    const int64_t positions =
+        smaller(options.max_positions, decoder.max_positions).value_or(kDefaultCacheLength);
+    return asked.value_or(std::min(positions, kDefaultCacheLength));
+  }
+  if (asked && *asked > *decoder.cache_length)
+    throw Error(kInvalid, fmt::format("[decoder] got max_cache_len {}, the export has {} slots; "
+                                      "export it with a longer static cache",
+                                      *asked, *decoder.cache_length));
+  return *decoder.cache_length;
 }
 
 }  // namespace
@@ -86,7 +104,8 @@ std::unique_ptr<DecoderState> make_decoder_state(const DecoderGraphs& graphs,
     return std::make_unique<UncachedState>(std::move(decoder));
   if (decoder->cache == DecoderCache::kGrowing)
     return std::make_unique<GrowingState>(std::move(decoder));
-  throw Error(kUnsupported, "[decoder] static caches are not there yet");
+  const int64_t slots = cache_length(*decoder, options);
+  return std::make_unique<StaticState>(std::move(decoder), slots);
 }
 
 }  // namespace slipway

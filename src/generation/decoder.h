@@ -30,7 +30,8 @@ enum class DecoderCache {
 constexpr int64_t kDefaultCacheLength = 2048;
 
 struct DecoderStateOptions {
-  /// Slots of a static cache with a symbolic length. Other decoders take no notice of it.
+  /// Slots of a static cache with a symbolic length. Where the length is fixed it may not be more;
+  /// other decoders take no notice of it.
   std::optional<int64_t> max_cache_len;
   /// Positions that the model was made for: what a static cache has slots for where nothing else
   /// says it. No limit on what is read.
@@ -56,7 +57,7 @@ std::optional<int64_t> max_sequence_length(const DecoderGraphs& graphs);
 /// An empty state. Shares the weights; the runners need not outlive it. Throws Error{kUnsupported}
 /// naming what is missing for graphs that are no decoder or have other sizes fixed than the
 /// cache's; Error{kInvalid} when the two graphs' caches do not fit together, or for a
-/// max_cache_len other than the graphs' fixed one.
+/// max_cache_len beyond the graphs' fixed one.
 std::unique_ptr<DecoderState> make_decoder_state(const DecoderGraphs& graphs,
                                                  const DecoderStateOptions& options = {});
 

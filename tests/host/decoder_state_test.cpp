@@ -165,7 +165,8 @@ TEST_P(State, RefusesWhatDoesNotFit) {
 
 std::vector<Made> all_made() {
   std::vector<Made> all;
-  for (const char* how : {"growing", "uncached"})
+  for (const char* how :
+       {"growing", "uncached", "one_token", "many_tokens", "static", "static_many"})
     for (const char* model : {"llama", "mistral", "qwen2", "qwen3"})
       all.push_back({std::string(model) + "-causal-lm", how});
   return all;

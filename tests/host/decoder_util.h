@@ -18,7 +18,9 @@ constexpr double kTolerance = 1e-4;  // float32 sums in another order
 /// A golden checkpoint and a way to export it.
 struct Made {
   std::string model;
-  std::string how;  ///< "growing", "uncached"
+  /// "uncached"; "growing": one graph; "one_token", "many_tokens": prefill and decode; "static",
+  /// "static_many": the same with a static cache of 24 slots that may be chosen anew.
+  std::string how;
 };
 
 inline void PrintTo(const Made& made, std::ostream* out) { *out << made.model << " " << made.how; }
@@ -40,16 +42,25 @@ class Fixture {
   ExportedModel exported_;
 };
 
-inline ExportedModel export_made(const Made& made) {
-  return golden::export_case(
-      made.model, made.how == "uncached" ? "text-generation" : "text-generation-with-past");
+inline ExportedModel export_made(const std::filesystem::path& checkpoint, const std::string& how) {
+  if (how == "uncached") return cases::export_checkpoint(checkpoint, "text-generation");
+  if (how == "growing") return cases::export_checkpoint(checkpoint, "text-generation-with-past");
+  DecomposeOptions options;
+  options.multi_token_decode = how == "many_tokens" || how == "static_many";
+  if (how.starts_with("static")) {
+    options.generation_config.cache_implementation = "static";
+    options.generation_config.max_cache_len = 24;
+  }
+  const auto model = PreTrainedModel::from_pretrained(checkpoint, "text-generation-with-past");
+  return OnnxExporter().export_for_generation(model, model.example_inputs(),
+                                              cases::dynamic_config(), options);
 }
 
 /// Exported once a process.
 inline const Fixture& fixture(const Made& made) {
   static std::map<std::string, std::unique_ptr<Fixture>> kept;
   auto& at = kept[made.model + " " + made.how];
-  if (!at) at = std::make_unique<Fixture>(export_made(made));
+  if (!at) at = std::make_unique<Fixture>(export_made(golden::folder(made.model), made.how));
   return *at;
 }
 
