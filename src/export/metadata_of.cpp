@@ -52,13 +52,12 @@ ExportMetadata metadata_of(const PreTrainedModel& model, const ExportedProgram& 
     metadata.kwargs.emplace_back(kCache, TracedKwarg::of_class("DynamicCache"));
   metadata.in_spec = dump_tree_spec(TreeSpec::keyword_call(fields_of(in, model.dtype())));
   // Names with a dot are no fields of an output class.
-  const bool plain = std::any_of(out.begin(), out.end(), [](const std::string& leaf) {
-    return leaf.starts_with("present.");
-  });
+  const bool plain = std::any_of(
+      out.begin(), out.end(), [](const std::string& leaf) { return leaf.starts_with("present."); });
   auto fields = fields_of(out, model.dtype());
-  metadata.out_spec = dump_tree_spec(
-      plain ? TreeSpec::dict(std::move(fields))
-            : TreeSpec::model_output(program.output_class, std::move(fields)));
+  metadata.out_spec =
+      dump_tree_spec(plain ? TreeSpec::dict(std::move(fields))
+                           : TreeSpec::model_output(program.output_class, std::move(fields)));
   return metadata;
 }
 
