@@ -50,8 +50,9 @@ test-fuzz: bootstrap-test deps
 	cmake --build --preset fuzz --parallel $(JOBS)
 	tools/fuzz.sh build/fuzz/bin $(FUZZ_SECONDS)
 
-interop: build models ## the checks that need the Python reference or a peer
+interop: build models ## the checks that need the Python reference or another tool
 	tools/interop.sh
+	tools/interop_layouts.sh
 
 bench: build models ## speed and memory, beside a limit or a peer in the same run
 	bench/run.sh

@@ -112,8 +112,9 @@ class ExportedModel {
 
   /// Loads what save_pretrained, here or in the reference, wrote. A directory without export.json
   /// is read as one component "model": the graph that genai_config.json names, model.onnx, or the
-  /// one in onnx/. Every file is checked to be there; the runtime is opened at once. Throws Error{kInvalid} for a broken or
-  /// incomplete directory, Error{kEnvironment} for a missing runtime.
+  /// one in onnx/. Every file is checked to be there; the runtime is opened at once. Throws
+  /// Error{kInvalid} for a broken or incomplete directory, Error{kEnvironment} for a missing
+  /// runtime.
   static ExportedModel from_pretrained(const std::filesystem::path& directory,
                                        const std::string& subfolder = "",
                                        const RunnerOptions& options = {});

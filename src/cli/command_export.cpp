@@ -141,8 +141,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
   for (const auto& [file, bytes] : files.items())
     if (file.ends_with(".onnx") || file.find(".onnx.data") != file.npos ||
         file.find(".onnx_data") != file.npos)
-      names += fmt::format("{}{} {}", names.empty() ? "" : " + ", file,
-                           megabytes(bytes.get<int64_t>()));
+      names +=
+          fmt::format("{}{} {}", names.empty() ? "" : " + ", file, megabytes(bytes.get<int64_t>()));
   print(fmt::format("{} ({}) -> {}: {}; {:.2f} s, {} of memory{}\n", model.architecture(),
                     model.task(), display(options.out), names, spent.count(), megabytes(peak),
                     validated ? ", validated" : ""));

@@ -36,8 +36,7 @@ Report inspect(const fs::path& path) {
   if (!fs::exists(path, error))
     throw Error(kInvalid, fmt::format("[inspect] {} does not exist", display(path)));
   if (fs::is_directory(path, error))
-    return fs::exists(path / "export.json", error) ||
-                   (!holds_weights(path) && has_layout(path))
+    return fs::exists(path / "export.json", error) || (!holds_weights(path) && has_layout(path))
                ? inspect_export(path)
                : inspect_checkpoint(path);
   if (path.extension() == ".onnx") return inspect_onnx(path);

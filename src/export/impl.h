@@ -33,7 +33,8 @@ struct Program::Impl {
   onnx::WriteOptions write_options;
 
   std::optional<onnx::FileSummary> file;
-  std::string file_name;  ///< of a file, below the export's directory: "model.onnx", "onnx/model.onnx"
+  std::string
+      file_name;  ///< of a file, below the export's directory: "model.onnx", "onnx/model.onnx"
 };
 
 struct Runner::Impl {
@@ -58,7 +59,7 @@ struct ExportedModel::Impl {
   std::vector<std::pair<std::string, ExportedComponent>> components;
   std::string config;  ///< config.json as text
   std::vector<CompanionFile> companions;
-  std::filesystem::path directory;  ///< of a loaded export
+  std::filesystem::path directory;   ///< of a loaded export
   Layout layout = Layout::kSlipway;  ///< of a loaded export
 
   std::mutex mutex;                               ///< guards what follows

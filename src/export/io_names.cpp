@@ -16,8 +16,7 @@ std::optional<std::string> cache_part(const std::string& leaf) {
   if (!leaf.starts_with(kLayers)) return std::nullopt;
   const std::string rest = leaf.substr(kLayers.size());
   const size_t dot = rest.find('.');
-  if (dot == 0 || dot == std::string::npos ||
-      rest.find_first_not_of("0123456789") != dot)
+  if (dot == 0 || dot == std::string::npos || rest.find_first_not_of("0123456789") != dot)
     return std::nullopt;
   const std::string part = rest.substr(dot + 1);
   if (part != "keys" && part != "values") return std::nullopt;

@@ -27,9 +27,13 @@ ExportedModel exported(const std::string& task, IoNames io_names, DType dtype = 
 
 TEST(IoNames, OptimumRenamesCachesInOrderOfTheLayers) {
   const ExportedModel model = exported("text-generation-with-past", IoNames::kOptimum);
-  const std::vector<std::string> inputs = {
-      "input_ids",           "attention_mask",        "position_ids",         "past_key_values.0.key",
-      "past_key_values.0.value", "past_key_values.1.key", "past_key_values.1.value"};
+  const std::vector<std::string> inputs = {"input_ids",
+                                           "attention_mask",
+                                           "position_ids",
+                                           "past_key_values.0.key",
+                                           "past_key_values.0.value",
+                                           "past_key_values.1.key",
+                                           "past_key_values.1.value"};
   EXPECT_EQ(names(model.program().inputs()), inputs);
   const std::vector<std::string> outputs = {"logits", "present.0.key", "present.0.value",
                                             "present.1.key", "present.1.value"};
@@ -45,8 +49,9 @@ TEST(IoNames, TheDefaultKeepsTheReferencesNames) {
 }
 
 TEST(IoNames, LogitsAreFloat32InOptimumGraphsOfHalves) {
-  EXPECT_EQ(exported("text-generation", IoNames::kOptimum, DType::kF16).program().outputs()[0].dtype,
-            DType::kF32);
+  EXPECT_EQ(
+      exported("text-generation", IoNames::kOptimum, DType::kF16).program().outputs()[0].dtype,
+      DType::kF32);
   EXPECT_EQ(
       exported("text-generation", IoNames::kTransformers, DType::kF16).program().outputs()[0].dtype,
       DType::kF16);
@@ -69,20 +74,20 @@ TEST(IoNames, OnlyKeysAndValuesOfLayersAreCaches) {
 
 TEST(IoNames, AreRecordedWhereTheyAreNotTheDefault) {
   const auto fields = [](IoNames io_names) {
-    return parse_json(
-        exported("text-generation-with-past", io_names).components()[0].second.metadata.export_config,
-        "export_config");
+    return parse_json(exported("text-generation-with-past", io_names)
+                          .components()[0]
+                          .second.metadata.export_config,
+                      "export_config");
   };
   EXPECT_EQ(fields(IoNames::kOptimum)["io_names"], "optimum");
   EXPECT_FALSE(fields(IoNames::kTransformers).contains("io_names"));
   const auto config = AutoExportConfig::from_dict(fields(IoNames::kOptimum).dump());
   EXPECT_EQ(dynamic_cast<const OnnxConfig&>(*config).io_names, IoNames::kOptimum);
-  EXPECT_TRUE(contains(error_of(kUsage,
-                                [] {
-                                  AutoExportConfig::from_dict(
-                                      R"({"export_format": "onnx", "io_names": "mine"})");
-                                }),
-                       "'io_names' must be \"transformers\" or \"optimum\", got the text \"mine\""));
+  EXPECT_TRUE(contains(
+      error_of(
+          kUsage,
+          [] { AutoExportConfig::from_dict(R"({"export_format": "onnx", "io_names": "mine"})"); }),
+      "'io_names' must be \"transformers\" or \"optimum\", got the text \"mine\""));
 }
 
 TEST(IoNames, MetadataDescribesTheCallUnderTheNewNames) {

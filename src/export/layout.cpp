@@ -32,8 +32,8 @@ bool is_cache(const std::string& leaf) {
 /// The sizes of a cache as readers make an empty one: they name the batch and count the rest.
 void check_cache(const Node& input, std::string_view layout) {
   const SymShape& shape = input.types[0].shape;
-  const bool fits = shape.size() == 4 && shape[0].str() == "batch_size" &&
-                    shape[1].is_const() && !shape[2].is_const() && shape[3].is_const();
+  const bool fits = shape.size() == 4 && shape[0].str() == "batch_size" && shape[1].is_const() &&
+                    !shape[2].is_const() && shape[3].is_const();
   if (fits) return;
   std::vector<std::string> sizes;
   for (Sym s : shape) sizes.push_back(s.str());
@@ -133,8 +133,9 @@ LayoutPlan plan_layout(const ExportedModel::Impl& exported, Layout layout) {
   const ExportedComponent& component = exported.components[0].second;
   const Program::Impl& program = component.program.impl();
   if (program.file)
-    throw Error(kUsage, "[layout] a loaded export is saved as it is; export the checkpoint "
-                        "again for another layout");
+    throw Error(kUsage,
+                "[layout] a loaded export is saved as it is; export the checkpoint "
+                "again for another layout");
   check_graph(*program.graph, layout);
   LayoutPlan plan{.folder = "", .stem = "model"};
   if (layout != Layout::kTransformersJs) return plan;
@@ -151,8 +152,8 @@ void write_layout(const ExportedModel::Impl& exported, Layout layout, const fs::
   options.data_file = plan.data_file();
   options.max_data_bytes = plan.max_data_bytes;
   fs::create_directories(folder / plan.folder);
-  const onnx::WriteSummary written = onnx::write(*program.graph, program.ranges,
-                                                 folder / plan.folder, plan.stem, options);
+  const onnx::WriteSummary written =
+      onnx::write(*program.graph, program.ranges, folder / plan.folder, plan.stem, options);
   std::string config = exported.config;
   if (layout == Layout::kTransformersJs) {
     if (written.data_files.size() > kMaxJsFiles)
@@ -164,9 +165,8 @@ void write_layout(const ExportedModel::Impl& exported, Layout layout, const fs::
   write_text(folder / "config.json", config);
   if (layout == Layout::kGenai)
     write_text(folder / kGenaiConfig, genai_config(exported, plan.graph_file()));
-  const bool decoder = std::ranges::any_of(program.graph->inputs(), [](const Node* input) {
-    return is_cache(input->name);
-  });
+  const bool decoder = std::ranges::any_of(program.graph->inputs(),
+                                           [](const Node* input) { return is_cache(input->name); });
   if (decoder && generation_config_of(exported).is_null())
     write_text(folder / "generation_config.json",
                generation_config_from(parse_json(config, "config.json")).dump(2) + "\n");

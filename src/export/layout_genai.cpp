@@ -74,9 +74,10 @@ std::vector<int64_t> end_ids(const Settings& settings) {
     for (const Json& item : *found.value) ids.push_back(integer(found, kKey, item, 0));
   else if (found.value != nullptr) ids.push_back(integer(found, kKey, *found.value, 0));
   if (ids.empty())
-    throw Error(kInvalid, "[layout] neither generation_config.json nor config.json has an "
-                          "eos_token_id, and onnxruntime-genai needs one to stop; add it to "
-                          "config.json");
+    throw Error(kInvalid,
+                "[layout] neither generation_config.json nor config.json has an "
+                "eos_token_id, and onnxruntime-genai needs one to stop; add it to "
+                "config.json");
   return ids;
 }
 
@@ -142,19 +143,19 @@ Json decoder(const Graph& graph, const Config& config, const std::string& graph_
   inputs["past_key_names"] = "past_key_values.%d.key";
   inputs["past_value_names"] = "past_key_values.%d.value";
   const CacheSizes sizes = cache_sizes(graph);
-  return {{"session_options",
-           {{"log_id", "onnxruntime-genai"}, {"provider_options", Json::array()}}},
-          {"filename", graph_file},
-          {"head_size", sizes.head_size},
-          {"hidden_size", config.get_int("hidden_size", 1, INT32_MAX)},
-          {"inputs", inputs},
-          {"outputs",
-           {{"logits", "logits"},
-            {"present_key_names", "present.%d.key"},
-            {"present_value_names", "present.%d.value"}}},
-          {"num_attention_heads", config.get_int("num_attention_heads", 1, INT32_MAX)},
-          {"num_hidden_layers", sizes.layers},
-          {"num_key_value_heads", sizes.heads}};
+  return {
+      {"session_options", {{"log_id", "onnxruntime-genai"}, {"provider_options", Json::array()}}},
+      {"filename", graph_file},
+      {"head_size", sizes.head_size},
+      {"hidden_size", config.get_int("hidden_size", 1, INT32_MAX)},
+      {"inputs", inputs},
+      {"outputs",
+       {{"logits", "logits"},
+        {"present_key_names", "present.%d.key"},
+        {"present_value_names", "present.%d.value"}}},
+      {"num_attention_heads", config.get_int("num_attention_heads", 1, INT32_MAX)},
+      {"num_hidden_layers", sizes.layers},
+      {"num_key_value_heads", sizes.heads}};
 }
 
 }  // namespace

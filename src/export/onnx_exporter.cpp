@@ -73,8 +73,8 @@ ExportedComponent OnnxExporter::export_program(const PreTrainedModel& model, con
                            onnx_config->io_names == IoNames::kTransformers;
   ExportedProgram program = build(model, options);
   apply_io_names(*program.graph, onnx_config->io_names);
-  const ExportMetadata metadata = metadata_of(
-      model, program, with_io_names(prepared.inputs, onnx_config->io_names), config);
+  const ExportMetadata metadata =
+      metadata_of(model, program, with_io_names(prepared.inputs, onnx_config->io_names), config);
 
   if (onnx_config->optimize)
     optimize(*program.graph, {"canonicalize", "fold", "cse"}, *onnx_config, "aten");

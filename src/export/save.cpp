@@ -83,9 +83,9 @@ void write_components(const ExportedModel::Impl& exported, const fs::path& folde
       throw error.with_context(fmt::format("component '{}'", name));
     }
     const Program::Impl& impl = component.program.impl();
-    manifest.components.push_back(
-        {name, impl.file ? impl.file_name : program_file(exported.format, name),
-         component.metadata});
+    manifest.components.push_back({name,
+                                   impl.file ? impl.file_name : program_file(exported.format, name),
+                                   component.metadata});
   }
   if (data.size() > 0) data.write(folder / data_name(exported));
   if (exported.layout == Layout::kSlipway)

@@ -101,8 +101,8 @@ bool has_static_cache(const std::vector<IoSpec>& specs) {
 
 std::string cache_output(const std::string& input) {
   constexpr std::string_view kPast = "past_key_values.";
-  const bool renamed = input.starts_with(kPast) &&
-                        (ends_with(input, ".key") || ends_with(input, ".value"));
+  const bool renamed =
+      input.starts_with(kPast) && (ends_with(input, ".key") || ends_with(input, ".value"));
   return renamed ? "present." + input.substr(kPast.size()) : input;
 }
 

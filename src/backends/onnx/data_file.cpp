@@ -76,7 +76,8 @@ void DataFile::write(const std::filesystem::path& path) const {
     const auto size = static_cast<size_t>(itemsize(piece.weight->dtype()));
     const size_t bytes = static_cast<size_t>(piece.count) * size;
     if (const auto whole = piece.weight->view()) {
-      piece.file->write_at(piece.offset, whole->subspan(static_cast<size_t>(piece.begin) * size, bytes));
+      piece.file->write_at(piece.offset,
+                           whole->subspan(static_cast<size_t>(piece.begin) * size, bytes));
     } else {
       thread_local std::vector<std::byte> buffer;
       buffer.resize(std::max(buffer.size(), bytes));

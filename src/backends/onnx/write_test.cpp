@@ -49,8 +49,9 @@ class Write : public testing::Test {
       std::map<std::string, std::string> place;
       for (const auto& entry : tensor.external_data()) place[entry.key()] = entry.value();
       if (!place.empty())
-        result[tensor.name()] = bytes(place["location"])
-                                    .substr(std::stoul(place["offset"]), std::stoul(place["length"]));
+        result[tensor.name()] =
+            bytes(place["location"])
+                .substr(std::stoul(place["offset"]), std::stoul(place["length"]));
     }
     return result;
   }
@@ -97,10 +98,10 @@ TEST_F(Write, DataFilesEndBeforeTheLimit) {
   EXPECT_EQ(initializers("model.onnx"), initializers("whole.onnx"));
 
   options.max_data_bytes = 2000;
-  EXPECT_TRUE(contains(
-      error_of(kUnsupported,
-               [&] { write(*graph, program.value_ranges, folder_, "model", options); }),
-      "a data file of this layout takes at most 2000"));
+  EXPECT_TRUE(
+      contains(error_of(kUnsupported,
+                        [&] { write(*graph, program.value_ranges, folder_, "model", options); }),
+               "a data file of this layout takes at most 2000"));
 }
 
 TEST_F(Write, ATiedWeightIsStoredOnce) {
