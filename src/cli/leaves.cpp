@@ -42,6 +42,7 @@ Json leaves_json(const std::vector<LeafSpec>& leaves) {
     list.push_back({{"name", leaf.name},
                     {"dtype", std::string(torch_name(leaf.dtype))},
                     {"dims", std::move(dims)}});
+    if (leaf.optional) list.back()["optional"] = true;
   }
   return list;
 }
@@ -53,7 +54,8 @@ std::string leaves_text(const std::vector<LeafSpec>& leaves) {
     const std::string& pattern = split.first;
     const int64_t layer = split.second;
     const std::string type =
-        fmt::format("{}[{}]", torch_name(leaf.dtype), fmt::join(leaf.dims, ", "));
+        fmt::format("{}[{}]{}", torch_name(leaf.dtype), fmt::join(leaf.dims, ", "),
+                    leaf.optional ? ", may be left out" : "");
     const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
       return layer >= 0 && line.pattern == pattern && line.type == type && line.last + 1 == layer;
     });

@@ -14,12 +14,12 @@ std::vector<LeafSpec> file_leaves(const std::vector<onnx::FileValue>& values,
                                   std::string_view prefix) {
   std::vector<LeafSpec> leaves;
   for (const auto& value : values)
-    leaves.push_back({without(value.name, prefix), value.dtype, value.dims});
+    leaves.push_back({without(value.name, prefix), value.dtype, value.dims, value.optional});
   return leaves;
 }
 
 LeafSpec leaf_of(const std::string& name, const ValueType& type) {
-  LeafSpec leaf{name, type.dtype, {}};
+  LeafSpec leaf{name, type.dtype, {}, false};
   for (Sym s : type.shape) leaf.dims.push_back(s.str());
   return leaf;
 }
@@ -29,8 +29,10 @@ LeafSpec leaf_of(const std::string& name, const ValueType& type) {
 std::vector<LeafSpec> Program::inputs() const {
   if (impl_->file) return file_leaves(impl_->file->inputs, "input.");
   std::vector<LeafSpec> leaves;
-  for (const Node* input : impl_->graph->inputs())
+  for (const Node* input : impl_->graph->inputs()) {
     leaves.push_back(leaf_of(input->name, input->types[0]));
+    leaves.back().optional = impl_->write_options.input_defaults.contains(input->name);
+  }
   return leaves;
 }
 

@@ -44,8 +44,23 @@ TEST(PyTree, BuildsTheReferencesTextForAnEmptyCache) {
             golden("llama-causal-lm-gen").components[0].metadata.in_spec);
 }
 
+TEST(PyTree, BuildsTheReferencesTextForAStaticCache) {
+  const StaticCacheShape shape{.layers = 2, .batch = 2, .heads = 2, .slots = 32, .head_dim = 8};
+  const Manifest manifest = golden("llama-causal-lm-static");
+  const auto call = [](TreeSpec cache) {
+    return dump_tree_spec(TreeSpec::keyword_call({{"input_ids", {}},
+                                                  {"attention_mask", {}},
+                                                  {"position_ids", {}},
+                                                  {"past_key_values", std::move(cache)}}));
+  };
+  EXPECT_EQ(call(TreeSpec::empty_static_cache(shape)), manifest.components[0].metadata.in_spec);
+  EXPECT_EQ(call(TreeSpec::static_cache(shape, DType::kF32)),
+            manifest.components[1].metadata.in_spec);
+}
+
 TEST(PyTree, ReadsBackWhatItWrites) {
-  for (const char* name : {"llama-causal-lm", "llama-causal-lm-gen", "bert-base"})
+  for (const char* name : {"llama-causal-lm", "llama-causal-lm-gen", "llama-causal-lm-static",
+                           "qwen3-causal-lm-static", "bert-base"})
     for (const ManifestComponent& c : golden(name).components)
       for (const auto& text : {c.metadata.in_spec, c.metadata.out_spec})
         EXPECT_EQ(dump_tree_spec(parse(*text)), *text) << name;

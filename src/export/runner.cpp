@@ -16,7 +16,7 @@ namespace {
 std::vector<LeafSpec> leaves(const std::vector<IoSpec>& specs) {
   std::vector<LeafSpec> result;
   for (const IoSpec& spec : specs) {
-    LeafSpec leaf{spec.name, spec.dtype, {}};
+    LeafSpec leaf{spec.name, spec.dtype, {}, spec.optional};
     for (const DimSpec& dim : spec.dims) leaf.dims.push_back(dim.text());
     result.push_back(leaf);
   }

@@ -11,6 +11,9 @@
 namespace slipway::onnx {
 namespace {
 
+/// Before this version of the format every initializer was listed as an input too.
+constexpr int64_t kInitializersBesideInputs = 4;
+
 namespace pb = ::onnx;
 
 DType dtype_of(int32_t type, const std::string& where) {
@@ -97,7 +100,11 @@ FileSummary read_summary(ByteSpan bytes, const std::string& where) {
     ++summary.initializers;
   }
   for (const auto& input : graph.input())
-    if (initialized.count(input.name()) == 0) summary.inputs.push_back(value_of(input, where));
+    if (const bool optional = initialized.count(input.name()) != 0;
+        !optional || model.ir_version() >= kInitializersBesideInputs) {
+      summary.inputs.push_back(value_of(input, where));
+      summary.inputs.back().optional = optional;
+    }
   for (const auto& output : graph.output()) summary.outputs.push_back(value_of(output, where));
   for (const auto& node : graph.node()) {
     const std::string domain = node.domain().empty() ? "onnx" : node.domain();

@@ -15,6 +15,7 @@ struct FileValue {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<std::string> dims;  ///< numbers, symbols, or "?"
+  bool optional = false;          ///< an input that an initializer has a default for
 };
 
 struct FileSummary {
