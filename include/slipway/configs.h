@@ -29,10 +29,13 @@ struct ExportConfig {
   bool prefer_deferred_runtime_asserts_over_guards = false;
 };
 
-/// How a graph names its caches.
+/// How a graph names its inputs and outputs.
 enum class IoNames {
   kTransformers,  ///< past_key_values.layers.N.keys and .values, in and out
   kOptimum,       ///< past_key_values.N.key and .value in, present.N.key and .value out
+  /// As kOptimum, and logits_to_keep is num_logits_to_keep, which callers must give: transformers.js
+  /// gives it where it is listed, and does not see inputs that may be left out.
+  kTransformersJs,
 };
 
 /// ONNX. Throws nothing by itself; OnnxExporter checks the ranges.

@@ -184,8 +184,9 @@ void add_export(CLI::App& app, Globals& globals) {
                     "Write the graphs that generation runs: prefill and decode");
   command->add_flag("--multi-token-decode", options->multi_token_decode,
                     "Let decode take any number of tokens; needs --generation");
-  command->add_option("--static-cache", options->static_cache,
-                      "Slots of a cache that does not grow; needs --generation")
+  command
+      ->add_option("--static-cache", options->static_cache,
+                   "Slots of a cache that does not grow; needs --generation")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->add_flag("--dry-run", options->dry_run, "Show what would be written");
   command->add_flag_function(

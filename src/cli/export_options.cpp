@@ -62,7 +62,8 @@ PreTrainedModel open_model(const ExportOptions& options) {
 ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& options) {
   const bool has_shapes = !options.dynamic_shapes.empty();
   Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
-  if (options.layout != "slipway") fields["io_names"] = "optimum";
+  if (options.layout == "transformers.js") fields["io_names"] = "transformers.js";
+  else if (options.layout != "slipway") fields["io_names"] = "optimum";
   if (options.opset) fields["opset_version"] = *options.opset;
   const std::unique_ptr<ExportConfig> config =
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -81,7 +82,8 @@ ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& o
     decompose.generation_config.max_cache_len = options.static_cache;
   }
   return exporter->export_for_generation(
-      model, {{"input_ids", inputs.at("input_ids")}, {"attention_mask", inputs.at("attention_mask")}},
+      model,
+      {{"input_ids", inputs.at("input_ids")}, {"attention_mask", inputs.at("attention_mask")}},
       *config, decompose);
 }
 

@@ -35,6 +35,7 @@ TEST(Usage, MistakesAreExitCode2) {
       {"export"},
       {"export", "x", "y", "--task", "poetry"},
       {"export", "x", "y", "--dtype", "fp7"},
+      {"export", "x", "y", "--layout", "ollama"},
       {"export", "x", "y", "--opset", "many"},
       {"export", "x", "y", "--batch-size", "0", "--static"},
       {"export", "x", "y", "--static"},

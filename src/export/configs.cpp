@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/json.h"
 #include "export/manifest.h"
 
@@ -28,7 +31,26 @@ Json shapes_json(const std::optional<DynamicShapes>& shapes) {
   return json;
 }
 
+constexpr std::array<std::pair<IoNames, const char*>, 3> kIoNames = {{
+    {IoNames::kTransformers, "transformers"},
+    {IoNames::kOptimum, "optimum"},
+    {IoNames::kTransformersJs, "transformers.js"},
+}};
+
+const char* io_names_text(IoNames names) {
+  return std::find_if(kIoNames.begin(), kIoNames.end(),
+                      [&](const auto& row) { return row.first == names; })
+      ->second;
+}
+
 [[noreturn]] void fail(const std::string& message) { throw Error(kUsage, "[config] " + message); }
+
+IoNames io_names_of(const Json& value) {
+  for (const auto& [names, text] : kIoNames)
+    if (value == text) return names;
+  fail("'io_names' must be \"transformers\", \"optimum\" or \"transformers.js\", got " +
+       describe(value));
+}
 
 std::optional<int64_t> bound(const Json& spec, const char* key, const std::string& where) {
   if (!spec.contains(key) || spec[key].is_null()) return std::nullopt;
@@ -88,7 +110,7 @@ std::string OnnxConfig::to_json_string() const {
   json["dynamic"] = dynamic;
   json["dynamic_shapes"] = shapes_json(dynamic_shapes);
   json["export_format"] = export_format();
-  if (io_names == IoNames::kOptimum) json["io_names"] = "optimum";
+  if (io_names != IoNames::kTransformers) json["io_names"] = io_names_text(io_names);
   json["opset_version"] = opset_version ? Json(*opset_version) : Json(nullptr);
   json["optimize"] = optimize;
   json["ort_fusions"] = nullptr;
@@ -127,9 +149,7 @@ std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& tex
         fail("'opset_version' must be an integer, got " + describe(value));
       config->opset_version = value.get<int64_t>();
     } else if (key == "io_names") {
-      if (value != "transformers" && value != "optimum")
-        fail("'io_names' must be \"transformers\" or \"optimum\", got " + describe(value));
-      config->io_names = value == "optimum" ? IoNames::kOptimum : IoNames::kTransformers;
+      config->io_names = io_names_of(value);
     } else if (key == "ort_fusions" || key == "quantizer") {
       if (!value.is_null())
         throw Error(kUnsupported,

@@ -30,14 +30,19 @@ std::string input_name(const std::string& leaf) {
 
 }  // namespace
 
-void apply_io_names(Graph& graph, IoNames names) {
+void apply_io_names(ExportedProgram& program, IoNames names) {
   if (names == IoNames::kTransformers) return;
+  Graph& graph = *program.graph;
   for (Node* input : graph.inputs()) input->name = input_name(input->name);
   for (Output& output : graph.outputs()) {
     if (const auto part = cache_part(output.name)) output.name = "present." + *part;
     if (output.name == "logits" && output.value.dtype() != DType::kF32)
       output.value = to(output.value, DType::kF32);
   }
+  if (names != IoNames::kTransformersJs) return;
+  for (Node* input : graph.inputs())
+    if (input->name == "logits_to_keep") input->name = "num_logits_to_keep";
+  program.input_defaults.erase("logits_to_keep");
 }
 
 Inputs with_io_names(const Inputs& inputs, IoNames names) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/test_expect.h"
 #include "slipway/exporter.h"
@@ -58,18 +60,31 @@ TEST(IoNames, LogitsAreFloat32InOptimumGraphsOfHalves) {
 }
 
 TEST(IoNames, OnlyKeysAndValuesOfLayersAreCaches) {
-  Graph graph;
+  ExportedProgram program;
+  Graph& graph = *program.graph;
   const ValueType type{DType::kF32, {Sym(1)}};
   for (const char* name :
        {"past_key_values.layers.0.cumulative_length", "past_key_values.layers.x.keys",
         "past_key_values.layers..keys", "past_key_values.layers.12.values"})
     graph.add_output(name, graph.add_input(name, type));
-  apply_io_names(graph, IoNames::kOptimum);
+  apply_io_names(program, IoNames::kOptimum);
   EXPECT_EQ(graph.inputs()[0]->name, "past_key_values.layers.0.cumulative_length");
   EXPECT_EQ(graph.inputs()[1]->name, "past_key_values.layers.x.keys");
   EXPECT_EQ(graph.inputs()[2]->name, "past_key_values.layers..keys");
   EXPECT_EQ(graph.inputs()[3]->name, "past_key_values.12.value");
   EXPECT_EQ(graph.outputs()[3].name, "present.12.value");
+}
+
+TEST(IoNames, TransformersJsAsksForTheNumberOfLogits) {
+  const auto has = [](const ExportedModel& model, const std::string& name) {
+    const auto inputs = names(model.program().inputs());
+    return std::find(inputs.begin(), inputs.end(), name) != inputs.end();
+  };
+  const ExportedModel js = exported("text-generation-with-past", IoNames::kTransformersJs);
+  EXPECT_TRUE(has(js, "num_logits_to_keep"));
+  EXPECT_FALSE(has(js, "logits_to_keep"));
+  EXPECT_TRUE(has(js, "past_key_values.1.value"));
+  EXPECT_FALSE(has(exported("text-generation-with-past", IoNames::kOptimum), "num_logits_to_keep"));
 }
 
 TEST(IoNames, AreRecordedWhereTheyAreNotTheDefault) {
@@ -87,7 +102,8 @@ TEST(IoNames, AreRecordedWhereTheyAreNotTheDefault) {
       error_of(
           kUsage,
           [] { AutoExportConfig::from_dict(R"({"export_format": "onnx", "io_names": "mine"})"); }),
-      "'io_names' must be \"transformers\" or \"optimum\", got the text \"mine\""));
+      "'io_names' must be \"transformers\", \"optimum\" or \"transformers.js\", got the text "
+      "\"mine\""));
 }
 
 TEST(IoNames, MetadataDescribesTheCallUnderTheNewNames) {

@@ -51,6 +51,10 @@ void check_graph(const Graph& graph, Layout layout) {
       throw Error(kUsage, fmt::format("[layout] the caches have the names of transformers, {} "
                                       "needs those of io_names \"optimum\"; export with it",
                                       name));
+    if (input->name == "num_logits_to_keep" && layout != Layout::kTransformersJs)
+      throw Error(kUsage, fmt::format("[layout] the graph needs num_logits_to_keep, which {} does "
+                                      "not give; export with io_names \"optimum\"",
+                                      name));
     if (!is_cache(input->name)) continue;
     cached = true;
     check_cache(*input, name);

@@ -138,8 +138,9 @@ CacheSizes cache_sizes(const Graph& graph) {
 
 Json decoder(const Graph& graph, const Config& config, const std::string& graph_file) {
   Json inputs = Json::object();
-  for (const Node* input : graph.inputs())
-    if (!input->name.starts_with("past_key_values.")) inputs[input->name] = input->name;
+  for (const char* name : {"input_ids", "attention_mask", "position_ids"})
+    if (std::ranges::any_of(graph.inputs(), [&](const Node* n) { return n->name == name; }))
+      inputs[name] = name;
   inputs["past_key_names"] = "past_key_values.%d.key";
   inputs["past_value_names"] = "past_key_values.%d.value";
   const CacheSizes sizes = cache_sizes(graph);

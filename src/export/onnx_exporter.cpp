@@ -55,7 +55,7 @@ std::string masks_text(const std::map<std::string, std::optional<int64_t>>& wind
 }  // namespace
 
 ExportedComponent OnnxExporter::export_program(const PreTrainedModel& model, const Inputs& inputs,
-                                              const ExportConfig& config) const {
+                                               const ExportConfig& config) const {
   const auto* onnx_config = dynamic_cast<const OnnxConfig*>(&config);
   if (onnx_config == nullptr)
     throw Error(kUsage, "[onnx] OnnxExporter needs an OnnxConfig, got a configuration of '" +
@@ -68,11 +68,11 @@ ExportedComponent OnnxExporter::export_program(const PreTrainedModel& model, con
                              fmt::join(prepared.dropped, ", ")));
   models::BuildOptions options = build_options(model, prepared.inputs);
   options.dims.merge(resolve_dims(build(model, options), prepared.inputs, config));
-  // Other tools know no inputs beyond those of their convention.
-  options.logits_to_keep = !has_one_size(options, "sequence_length") &&
-                           onnx_config->io_names == IoNames::kTransformers;
+  // Optimum and onnxruntime-genai know no such input.
+  options.logits_to_keep =
+      !has_one_size(options, "sequence_length") && onnx_config->io_names != IoNames::kOptimum;
   ExportedProgram program = build(model, options);
-  apply_io_names(*program.graph, onnx_config->io_names);
+  apply_io_names(program, onnx_config->io_names);
   const ExportMetadata metadata =
       metadata_of(model, program, with_io_names(prepared.inputs, onnx_config->io_names), config);
 

@@ -55,7 +55,7 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
   const Program::Impl& impl = program.impl();
   if (impl.file) {
     for (const std::string& file : files_of(exported.format, impl.file_name, *impl.file))
-      if (fs::exists(exported.directory / file)) {
+      if (fs::exists(exported.directory / file) && !fs::exists(folder / file)) {
         fs::create_directories((folder / file).parent_path());
         copy_contents(exported.directory / file, folder / file);
       }

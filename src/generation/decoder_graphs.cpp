@@ -84,7 +84,9 @@ bool add_input(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
     graph.positions = name;
     return true;
   }
-  if (spec.name == "logits_to_keep" && spec.dims.empty() && spec.dtype == DType::kI64) {
+  // transformers.js calls it num_logits_to_keep.
+  if ((spec.name == "logits_to_keep" || spec.name == "num_logits_to_keep") && spec.dims.empty() &&
+      spec.dtype == DType::kI64) {
     graph.logits_to_keep = name;
     return true;
   }

@@ -108,7 +108,7 @@ std::string cache_output(const std::string& input) {
 
 bool has_default(const IoSpec& spec) {
   return is_growing_cache(spec) || spec.name == "attention_mask" || spec.name == "position_ids" ||
-         spec.name == "token_type_ids";
+         spec.name == "token_type_ids" || spec.name == "num_logits_to_keep";
 }
 
 std::optional<TokenLayout> token_layout(const std::vector<IoSpec>& specs, const Leaves& given) {
@@ -177,6 +177,10 @@ Leaves with_defaults(const std::vector<IoSpec>& specs, const Leaves& given,
   const IoSpec* types = find_spec(specs, "token_type_ids");
   if (takes_plain(types, 2) && is_missing("token_type_ids"))
     all["token_type_ids"] = Tensor(types->dtype, {layout.batch, layout.tokens});
+
+  const IoSpec* keep = find_spec(specs, "num_logits_to_keep");
+  if (takes_plain(keep, 0) && is_missing("num_logits_to_keep"))
+    all["num_logits_to_keep"] = filled(keep->dtype, {}, 0);
   return all;
 }
 

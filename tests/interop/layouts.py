@@ -184,6 +184,17 @@ def written_by_optimum(plan, scratch):
         plan.add({"checkpoint": GOLDEN / "models" / f"{name}-causal-lm", "directory": directory}, verify)
 
 
+def prompt_logits(directory, scratch):
+    """Graphs for transformers.js take the number of last logits, and Slipway gives all where it is left out."""
+    inputs = json.loads(slipway("inspect", directory, "--json"))["components"]["model"]["inputs"]
+    check("num_logits_to_keep" in [leaf["name"] for leaf in inputs], f"{directory.name} takes num_logits_to_keep")
+    write_ids(scratch / "ids.safetensors", [5, 6, 7])
+    made = json.loads(slipway("run", directory, "--inputs", scratch / "ids.safetensors", "--outputs",
+                              scratch / "all.safetensors", "--json"))
+    shapes = {leaf["name"]: leaf["shape"] for leaf in made["outputs"]}
+    check(shapes["logits"][:2] == [1, 3], f"{directory.name}: all logits, got {shapes['logits']}")
+
+
 def export_all(scratch, layouts):
     smollm2 = sorted((MODELS / "smollm2").glob("*.gguf"))[0]
     for layout in layouts:
@@ -195,6 +206,7 @@ def export_all(scratch, layouts):
         if layout != "genai":
             slipway("export", MODELS / "minilm", scratch / f"minilm-{layout}", "--layout", layout, "--task", "feature-extraction")
         if layout == "transformers.js":
+            prompt_logits(scratch / "llama-transformers.js", scratch)
             slipway("export", GOLDEN / "models" / "llama-causal-lm", scratch / "llama-fp16", "--layout", layout, "--dtype", "fp16")
 
 

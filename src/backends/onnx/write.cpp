@@ -186,8 +186,8 @@ pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>
   }
   for (const Node* node : graph.order()) {
     if (node->kind == NodeKind::kWeight || node->kind == NodeKind::kConstant) {
-      add_initializer(out, names.of(const_cast<Node*>(node)->out()), node->data,
-                      data_name, options.external_threshold, file);
+      add_initializer(out, names.of(const_cast<Node*>(node)->out()), node->data, data_name,
+                      options.external_threshold, file);
       ++summary.initializers;
     } else if (node->kind == NodeKind::kOp) {
       add_node(out, *node, names);
