@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Examples:
   slipway bench out/
+  slipway bench out/ --session-option session.intra_op.allow_spinning=0
   slipway bench out/ --prompt-length 512 --new-tokens 256 --batch-size 4 --json
 
 The prompt is made of random ids, equal in every run; then comes the id of the highest logit, again
@@ -28,7 +29,16 @@ struct BenchCommand {
   int64_t prompt_length = 128, new_tokens = 128, batch_size = 1, repeat = 3;
   std::optional<int64_t> max_cache_len;
   int threads = 0;
+  std::vector<std::string> session_options;  ///< KEY=VALUE
 };
+
+/// KEY=VALUE, cut at the first "=".
+std::pair<std::string, std::string> key_value(const std::string& text) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos || at == 0)
+    throw Error(kUsage, fmt::format("[bench] got --session-option {}, need KEY=VALUE", text));
+  return {text.substr(0, at), text.substr(at + 1)};
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -39,7 +49,7 @@ double seconds_since(Clock::time_point start) {
 struct Measured {
   double prompt = 0;   ///< seconds to the logits of the prompt
   double decode = 0;   ///< seconds of the steps, with the choice of tokens
-  double outside = 0;  ///< seconds of the steps outside the runtime, without it
+  double outside = 0;  ///< of a step outside the runtime and the choice, the median
 };
 
 Tensor random_ids(int64_t rows, int64_t length, int64_t vocabulary) {
@@ -60,6 +70,12 @@ void choose(const Tensor& logits, Tensor& ids) {
   }
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 Measured measure(GenerationSession& session, const Tensor& prompt, int64_t new_tokens) {
   session.reset();
   Measured measured;
@@ -67,25 +83,19 @@ Measured measure(GenerationSession& session, const Tensor& prompt, int64_t new_t
   Tensor logits = session.forward(prompt);
   measured.prompt = seconds_since(start);
   Tensor ids(DType::kI64, {prompt.dim(0), 1});
-  const double runtime = session.runtime_seconds();
-  double inside = 0;
+  std::vector<double> outside;
   start = Clock::now();
   for (int64_t i = 1; i < new_tokens; ++i) {
     choose(logits, ids);
+    const double runtime = session.runtime_seconds();
     const auto step = Clock::now();
     logits = session.forward(ids);
-    inside += seconds_since(step);
+    const double whole = seconds_since(step);
+    outside.push_back(whole - (session.runtime_seconds() - runtime));
   }
-  choose(logits, ids);
   measured.decode = seconds_since(start);
-  measured.outside = inside - (session.runtime_seconds() - runtime);
+  measured.outside = median(std::move(outside));
   return measured;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 void bench(const BenchCommand& command, bool json) {
@@ -94,6 +104,8 @@ void bench(const BenchCommand& command, bool json) {
   RunnerOptions options;
   options.device = command.device;
   options.intra_op_threads = command.threads;
+  for (const std::string& option : command.session_options)
+    options.session_options.push_back(key_value(option));
   const auto exported = ExportedModel::from_pretrained(command.directory, "", options);
   GenerationSessionOptions session_options;
   session_options.max_cache_len = command.max_cache_len;
@@ -114,7 +126,7 @@ void bench(const BenchCommand& command, bool json) {
   const auto rows = static_cast<double>(command.batch_size);
   const double prompt_rate = rows * static_cast<double>(command.prompt_length) / median(prompts);
   const double decode_rate = rows * steps / median(decodes);
-  const double outside = median(outsides) / steps;
+  const double outside = median(outsides);
   if (json)
     return print_json({{"load_seconds", load},
                        {"prompt_seconds", median(prompts)},
@@ -124,8 +136,7 @@ void bench(const BenchCommand& command, bool json) {
                        {"step_seconds_outside_runtime", outside},
                        {"peak_memory_bytes", memory.peak()}});
   print(fmt::format("prompt of {} tokens, {} new ones, batch of {}; median of {} runs\n",
-                    command.prompt_length, command.new_tokens, command.batch_size,
-                    command.repeat));
+                    command.prompt_length, command.new_tokens, command.batch_size, command.repeat));
   print(fmt::format("  loading             {:9.2f} s\n", load));
   print(fmt::format("  prompt              {:9.1f} tokens/s\n", prompt_rate));
   print(fmt::format("  decoding            {:9.1f} tokens/s\n", decode_rate));
@@ -158,6 +169,9 @@ void add_bench(CLI::App& app, Globals& globals) {
   sub->add_option("--threads", command->threads, "Threads of the runtime; 0: all CPUs")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
+  sub->add_option("--session-option", command->session_options,
+                  "KEY=VALUE passed to the runtime as it is; may be repeated")
+      ->allow_extra_args(false);
   sub->add_option("--device", command->device, "cpu, cuda, cuda:1")->capture_default_str();
   add_globals(*sub, globals);
   sub->callback([command, &globals] { bench(*command, globals.json); });
