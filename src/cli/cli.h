@@ -28,6 +28,7 @@ void add_globals(CLI::App& app, Globals& globals);
 void add_export(CLI::App& app, Globals& globals);
 void add_run(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
+void add_bench(CLI::App& app, Globals& globals);
 void add_embed(CLI::App& app, Globals& globals);
 void add_inspect(CLI::App& app, Globals& globals);
 void add_lists(CLI::App& app, Globals& globals);  ///< models, formats

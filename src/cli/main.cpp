@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
     add_export(app, globals);
     add_run(app, globals);
     add_generate(app, globals);
+    add_bench(app, globals);
     add_embed(app, globals);
     add_inspect(app, globals);
     add_lists(app, globals);

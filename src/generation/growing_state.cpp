@@ -46,42 +46,40 @@ std::vector<std::pair<std::string, Tensor>> GrowingState::cache() const {
   return views;
 }
 
-void GrowingState::set_inputs(DecoderCall& call, int64_t past) {
-  if (!call.graph().takes_cache() || fed_ == &call) return;
+void GrowingState::set_caches(DecoderCall& call, int64_t past, int64_t total) {
+  const bool fed = last_ == &call;
+  last_ = nullptr;
+  RepeatedCall& run = call.call();
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const CacheTensor& cache = call.graph().caches[i];
-    const int64_t shape[] = {rows().batch(), cache.heads, past, cache.head_dim};
-    call.call().set_input(call.cache_input(i), cache.dtype, shape, buffers_[i].now.data());
+    int64_t shape[] = {rows().batch(), cache.heads, past, cache.head_dim};
+    // The memory that the last call wrote to is known to the runtime already.
+    if (fed) run.feed_back(call.cache_output(i), call.cache_input(i));
+    else if (call.graph().takes_cache())
+      run.set_input(call.cache_input(i), cache.dtype, shape, buffers_[i].now.data());
+    const size_t lines = static_cast<size_t>(shape[0] * shape[1]);
+    Block& next = buffers_[i].next;
+    if (lines * line_bytes(i, total) > next.bytes())
+      next.reserve(lines * line_bytes(i, roomy(total)));
+    shape[2] = total;
+    run.set_output(call.cache_output(i), cache.dtype, shape, next.data());
   }
 }
 
 Tensor GrowingState::run_piece(const TokenSpan& tokens, int64_t past, int64_t keep) {
   DecoderCall& call = past == 0 ? prompt_call() : step_call();
-  const int64_t batch = rows().batch(), total = past + tokens.count;
-  set_inputs(call, past);
-  fed_ = nullptr;
-  for (size_t i = 0; i < buffers_.size(); ++i) {
-    const CacheTensor& cache = call.graph().caches[i];
-    const auto lines = static_cast<size_t>(batch * cache.heads);
-    Block& next = buffers_[i].next;
-    if (lines * line_bytes(i, total) > next.bytes())
-      next.reserve(lines * line_bytes(i, roomy(total)));
-    const int64_t shape[] = {batch, cache.heads, total, cache.head_dim};
-    call.call().set_output(call.cache_output(i), cache.dtype, shape, next.data());
-  }
+  const int64_t total = past + tokens.count;
+  set_caches(call, past, total);
   Tensor logits = call.run(rows(), tokens, past, total, keep);
   for (Pair& pair : buffers_) std::swap(pair.now, pair.next);
-  if (!call.graph().takes_cache()) return logits;
-  for (size_t i = 0; i < buffers_.size(); ++i)
-    call.call().feed_back(call.cache_output(i), call.cache_input(i));
-  fed_ = &call;
+  if (call.graph().takes_cache()) last_ = &call;
   return logits;
 }
 
-void GrowingState::reset_cache() { fed_ = nullptr; }
+void GrowingState::reset_cache() { last_ = nullptr; }
 
 void GrowingState::reorder_cache(std::span<const int64_t> source) {
-  fed_ = nullptr;
+  last_ = nullptr;
   const int64_t length = rows().length();
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const CacheTensor& cache = decoder().step.caches[i];
@@ -96,7 +94,7 @@ void GrowingState::reorder_cache(std::span<const int64_t> source) {
 }
 
 void GrowingState::crop_cache(int64_t before) {
-  fed_ = nullptr;
+  last_ = nullptr;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const size_t from = line_bytes(i, before), to = line_bytes(i, rows().length());
     const size_t lines = static_cast<size_t>(rows().batch() * decoder().step.caches[i].heads);

@@ -26,11 +26,12 @@ class GrowingState final : public BatchState {
   void reset_cache() override;
   void reorder_cache(std::span<const int64_t> source) override;
   void crop_cache(int64_t before) override;
-  void set_inputs(DecoderCall& call, int64_t past);
+  /// Contents as inputs, room for the longer ones as outputs.
+  void set_caches(DecoderCall& call, int64_t past, int64_t total);
   size_t line_bytes(size_t tensor, int64_t slots) const;
 
-  std::vector<Pair> buffers_;   ///< as decoder().step.caches
-  DecoderCall* fed_ = nullptr;  ///< the call that has the contents as inputs already
+  std::vector<Pair> buffers_;    ///< as decoder().step.caches
+  DecoderCall* last_ = nullptr;  ///< the call whose outputs are the contents
 };
 
 }  // namespace slipway

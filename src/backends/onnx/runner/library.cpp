@@ -29,9 +29,14 @@ void ORT_API_CALL forward_message(void*, OrtLoggingLevel severity, const char*, 
                                   const char*, const char* message) {
   const auto log = logger.load();
   if (log == nullptr || message == nullptr) return;
-  const int32_t level = severity == ORT_LOGGING_LEVEL_WARNING ? abi::kLogWarning
-                        : severity >= ORT_LOGGING_LEVEL_ERROR ? abi::kLogInfo
-                                                              : abi::kLogDebug;
+  // What it says of every optional input, whose default is meant to be replaced.
+  const bool is_optional_input =
+      std::string_view(message).find("appears in graph inputs and will not be treated as") !=
+      std::string_view::npos;
+  const int32_t level = is_optional_input                       ? abi::kLogDebug
+                        : severity == ORT_LOGGING_LEVEL_WARNING ? abi::kLogWarning
+                        : severity >= ORT_LOGGING_LEVEL_ERROR   ? abi::kLogInfo
+                                                                : abi::kLogDebug;
   log(level, (std::string("[ONNX Runtime] ") + message).c_str());
 }
 

@@ -1,0 +1,111 @@
+// States of decoders against the reference's numbers: windows, rotary switches, masked rows.
+#include <fmt/format.h>
+
+#include "decoder_util.h"
+
+namespace slipway::decoders {
+namespace {
+
+constexpr const char* kHows[] = {"growing",     "uncached", "one_token",
+                                 "many_tokens", "static",   "static_many"};
+
+// PC-23: mistral's window of 4, the mixed layers of qwen2.
+class Windows : public testing::TestWithParam<Made> {};
+
+TEST_P(Windows, EqualTheReferenceAroundTheEdge) {
+  const auto rows = read_safetensors(golden::folder(GetParam().model) / "rows.safetensors");
+  const Tensor &ids = rows.at("input_ids"), &want = rows.at("logits");
+  for (const int64_t length : {3, 4, 5, 12}) {
+    const auto state = fixture(GetParam()).state();
+    const Tensor mask = ones(3, length);
+    EXPECT_LE(difference_where(state->forward(columns(ids, 0, length), mask, length),
+                               columns(want, 0, length), mask),
+              kTolerance)
+        << length;
+  }
+  const auto state = fixture(GetParam()).state();
+  const Tensor got = read(*state, ids, ones(3, 21), {12, 13, 14, 15, 16, 17, 18});
+  EXPECT_LE(difference_where(got, columns(want, 0, 18), ones(3, 18)), kTolerance);
+}
+
+std::vector<Made> window_cases() {
+  std::vector<Made> all;
+  for (const char* how : kHows)
+    for (const char* model : {"mistral-causal-lm", "qwen2-causal-lm"}) all.push_back({model, how});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Windows, testing::ValuesIn(window_cases()), [](const auto& made) {
+  return made.param.model.substr(0, made.param.model.find('-')) + "_" + made.param.how;
+});
+
+// PC-25: the reference does not read the past again when the factors switch, nor do states.
+class RopeSteps : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(RopeSteps, EqualTheReferenceOnBothSidesOfTheSwitch) {
+  const auto [kind, how] = GetParam();
+  const auto data = std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests" / "golden" / "rope_models";
+  const auto want = read_safetensors(data / "steps.safetensors");
+  const Tensor ids = read_safetensors(data / "kinds.safetensors").at("input_ids");
+  cases::Draft draft = cases::Draft::golden("llama-causal-lm");
+  const Json kinds = parse_json_file(data / "kinds.json");
+  for (const auto& [key, value] : kinds.at(kind).items()) draft.config[key] = value;
+  const TestFolder folder;
+  const Fixture made(export_made(draft.save(folder / "in"), how));
+  for (const int64_t prompt : {14, 20}) {
+    const Tensor& expected = want.at(fmt::format("{}.P{}", kind, prompt));
+    const int64_t end = prompt + expected.dim(1) - 1;
+    std::vector<int64_t> ends;
+    for (int64_t at = prompt; at <= end; ++at) ends.push_back(at);
+    const auto state = made.state();
+    const Tensor got = read(*state, columns(ids, 0, end), ones(1, end), ends);
+    EXPECT_LE(difference_where(columns(got, prompt - 1, end), expected, ones(1, expected.dim(1))),
+              kTolerance)
+        << prompt;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, RopeSteps,
+                         testing::Combine(testing::Values("default", "linear", "dynamic", "yarn",
+                                                          "llama3", "longrope"),
+                                          testing::Values("growing", "static")),
+                         [](const auto& made) {
+                           return std::string(std::get<0>(made.param)) + "_" +
+                                  std::get<1>(made.param);
+                         });
+
+// PC-17: rows that see nothing at all are finite and disturb no other.
+class MaskedRows : public testing::TestWithParam<Made> {};
+
+TEST_P(MaskedRows, AreFinite) {
+  const Tensor ids = token_ids(3, 8);
+  const Tensor mask = left_padding({0, 5, 8}, 8);
+  const auto state = fixture(GetParam()).state(), alone = fixture(GetParam()).state();
+  const Tensor got = read(*state, ids, mask, {4, 6, 8});
+  for (const float value : got.values<float>()) ASSERT_TRUE(std::isfinite(value));
+  const Tensor first = columns(rows_of(ids, {0}), 0, 8);
+  EXPECT_LE(difference_where(rows_of(got, {0}), alone->forward(first, ones(1, 8), 8), ones(1, 8)),
+            kTolerance);
+  // A row that was padding up to now goes on as a sequence that begins here.
+  const Tensor next = token_ids(3, 3);
+  const Tensor after = state->forward(next, ones(3, 3), 3).clone();
+  alone->reset();
+  EXPECT_LE(difference_where(rows_of(after, {2}), alone->forward(rows_of(next, {2}), ones(1, 3), 3),
+                             ones(1, 3)),
+            kTolerance);
+}
+
+std::vector<Made> mask_cases() {
+  std::vector<Made> all;
+  for (const char* how : kHows)
+    for (const char* model : {"llama-causal-lm", "mistral-causal-lm", "qwen3-causal-lm"})
+      if (how != std::string("uncached")) all.push_back({model, how});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, MaskedRows, testing::ValuesIn(mask_cases()), [](const auto& made) {
+  return made.param.model.substr(0, made.param.model.find('-')) + "_" + made.param.how;
+});
+
+}  // namespace
+}  // namespace slipway::decoders
