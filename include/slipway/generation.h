@@ -60,9 +60,9 @@ struct GenerationOptions : GenerationConfig {
   std::function<bool(int64_t row, int64_t id)> on_token;
   /// TextProcessor::text_of(), for stop strings.
   std::function<std::string(std::span<const int64_t>)> text_of;
-  /// The number of row 0 in the random streams of sampling, which depend on the seed, the row and
-  /// the step: parts of a list of prompts give the same as the whole list.
-  int64_t first_row = 0;
+  /// The number of the first prompt in the random streams of sampling, which depend on the seed, the
+  /// prompt (the sequence of it) and the step: parts of a list give the same as the whole list.
+  int64_t first_prompt = 0;
 };
 
 struct TokenLogit {

@@ -72,10 +72,17 @@ int64_t default_new_tokens(const GenerationConfig& settings, int64_t prompt,
 
 /// The settings of a call: what it gives, then the files, with the ends it asked for.
 GenerationConfig merged_settings(const ExportedModel& exported, const GenerationOptions& options,
-                                 int64_t prompt, std::optional<int64_t> limit) {
+                                 int64_t prompt, std::optional<int64_t> limit,
+                                 std::optional<int64_t> made_for) {
   GenerationConfig settings = options.merged(settings_of(exported));
-  if (!options.max_new_tokens && !options.max_length)
-    settings.max_new_tokens = default_new_tokens(settings, prompt, limit);
+  if (!options.max_new_tokens && !options.max_length) {
+    const bool fits = made_for && prompt <= *made_for && (!limit || *made_for < *limit);
+    settings.max_new_tokens = default_new_tokens(settings, prompt, fits ? made_for : limit);
+  } else if (made_for && settings.max_new_tokens.value_or(0) > *made_for - prompt + 1) {
+    log::warning_once(fmt::format("the model was made for {} positions; beyond them its tokens mean "
+                                  "little",
+                                  *made_for));
+  }
   const bool has_ends = settings.eos_token_id && !settings.eos_token_id->empty();
   if (has_ends && !settings.pad_token_id) settings.pad_token_id = settings.eos_token_id->front();
   if (options.ignore_eos) settings.eos_token_id.reset();
@@ -129,16 +136,17 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
   std::optional<int64_t> limit = max_sequence_length(graphs);
   if (options.max_cache_len && (!limit || *options.max_cache_len < *limit))
     limit = options.max_cache_len;
-  const GenerationConfig settings = merged_settings(exported, options, prompt, limit);
+  DecoderStateOptions state_options = DecoderStateOptions::from_config(config_of(exported));
+  const GenerationConfig settings =
+      merged_settings(exported, options, prompt, limit, state_options.max_positions);
   if (settings.prompt_lookup_num_tokens && !reads_many_tokens(graphs))
     throw Error(kUnsupported,
                 "[generate] prompt_lookup_num_tokens needs a decoder that reads many tokens at once, "
                 "this one reads one; export it with multi_token_decode");
-  DecoderStateOptions state_options = DecoderStateOptions::from_config(config_of(exported));
   state_options.max_cache_len = needed_slots(graphs, settings, prompt);
   const auto state = make_decoder_state(graphs, state_options);
   const GenerateHooks hooks{options.on_token, options.text_of, options.first_step_top,
-                            options.first_row};
+                            options.first_prompt};
   GeneratedTokens made =
       generate_tokens(*state, ids, find_input(inputs, "attention_mask"), settings, hooks);
 

@@ -82,7 +82,7 @@ std::vector<BeamStep> BeamDecoder::choose(size_t prompt, const Logits& logits, i
 
 /// Without replacement: each score gets Gumbel noise, the highest sums are the draws in order.
 std::vector<BeamStep> BeamDecoder::sample(size_t prompt, int64_t step) {
-  RandomStream random(run_.plan.seed, static_cast<uint64_t>(run_.hooks.first_row) + prompt,
+  RandomStream random(run_.plan.seed, static_cast<uint64_t>(run_.hooks.first_prompt) + prompt,
                       static_cast<uint64_t>(step));
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < possible_.size(); ++i) {

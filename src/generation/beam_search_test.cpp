@@ -78,14 +78,13 @@ TEST(Beams, StopWhenNothingCanImprove) {
 }
 
 TEST(BeamDecoding, WideBeamsFindTheBestSequence) {
-  // 4 beams of 3 tokens cannot miss the best of all sequences of 2 tokens.
+  // 3 beams, as many as tokens, cannot miss the best of all sequences of 2 tokens.
   GenerationConfig config;
   config.max_new_tokens = 2;
   config.num_beams = 3;
   config.num_return_sequences = 3;
   const auto model = test::scrambled(3);
   FakeState state(model);
-  config.eos_token_id = {{}};
   const GeneratedTokens made = generate_tokens(state, ids_of({1, 1}, {1}), {}, config, {});
   std::map<double, Ids> all;
   const auto logs = [&](const FakeState::Row& ids) {

@@ -102,7 +102,7 @@ GeneratedTokens decode_token_by_token(GenerateRun& run) {
       const auto index = static_cast<int64_t>(i);
       const auto scores = run.scores_after(rows[i], logits.at(first ? index / copies : index, 0));
       if (run.plan.do_sample) {
-        RandomStream random(run.plan.seed, static_cast<uint64_t>(run.hooks.first_row + index),
+        RandomStream random(run.plan.seed, static_cast<uint64_t>(run.hooks.first_prompt * copies + index),
                             static_cast<uint64_t>(step));
         next[i] = Sampler::choose(sampler.candidates(scores, index), random);
       } else {

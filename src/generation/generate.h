@@ -20,9 +20,9 @@ struct GenerateHooks {
   TextOf text_of;
   /// How many of the highest logits of the first step to record.
   int64_t first_step_top = 0;
-  /// The number of row 0 in the random streams: batches of a longer list of prompts give the same
-  /// as one large batch when this is the place of their first row.
-  int64_t first_row = 0;
+  /// The number of the first prompt in the random streams: parts of a list of prompts give the same
+  /// as the whole list when this is the place of their first one.
+  int64_t first_prompt = 0;
 };
 
 /// Rows are num_return_sequences for each prompt, in order.

@@ -62,7 +62,7 @@ TEST(Greedy, RowsEndAloneAndAreFedPadding) {
   EXPECT_EQ(made.new_ids, (Rows{{2, 3, 5, 5}, {4, 5, 6, 7}}));
   EXPECT_EQ(made.lengths, (Ids{2, 4}));
   EXPECT_EQ(made.finish_reasons, (Reasons(2, FinishReason::kEos)));
-  EXPECT_EQ(state.fed(0), (Ids{0, 1, 2, 5, 5}));
+  EXPECT_EQ(state.fed(0), (Ids{0, 1, 2, 3, 5}));
   EXPECT_EQ(seen, (std::vector<std::pair<int64_t, int64_t>>{
                       {0, 2}, {1, 4}, {0, 3}, {1, 5}, {1, 6}, {1, 7}}));
 }
@@ -162,7 +162,7 @@ TEST(Sampling, SameSeedSameTokensWhateverTheBatch) {
   EXPECT_EQ(generate_tokens(state, two, {}, config, {}).new_ids, both);
   EXPECT_EQ(generate_tokens(state, ids_of({1, 2}, {3, 4}), {}, config, {}).new_ids[0], both[0]);
   GenerateHooks hooks;
-  hooks.first_row = 1;
+  hooks.first_prompt = 1;
   EXPECT_EQ(generate_tokens(state, ids_of({1, 2}, {5, 6}), {}, config, hooks).new_ids[0], both[1]);
   config.seed = 8;
   EXPECT_NE(generate_tokens(state, two, {}, config, {}).new_ids, both);

@@ -70,17 +70,21 @@ std::span<const Candidate> Sampler::candidates(std::span<const float> scores, in
   return kept_;
 }
 
-/// A heap gives the likeliest first, so that only those that stay are ordered.
+/// A heap gives the likeliest first, so that only those that stay are ordered. Among equals the
+/// reference's sort keeps the higher id.
 void Sampler::keep_top_p() {
+  const auto is_later = [](const Candidate& a, const Candidate& b) {
+    return a.score != b.score ? a.score < b.score : a.id < b.id;
+  };
   const float best = highest(kept_);
   double total = 0;
   for (const Candidate& c : kept_) total += weight(c, best);
-  std::make_heap(kept_.begin(), kept_.end(), is_worse);
+  std::make_heap(kept_.begin(), kept_.end(), is_later);
   double sum = 0;
   auto end = kept_.end();
   for (size_t count = 0; end != kept_.begin() && (count < min_kept_ || sum < top_p_ * total);
        ++count) {
-    std::pop_heap(kept_.begin(), end, is_worse);
+    std::pop_heap(kept_.begin(), end, is_later);
     sum += weight(*--end, best);
   }
   kept_.erase(kept_.begin(), end);

@@ -27,7 +27,7 @@ class Sampler {
   /// The ids that stay possible with their scores divided by the temperature, ids rising; the view
   /// is valid until the next call.
   /// - top_k: the k highest, and all that equal the lowest of them.
-  /// - top_p: the likeliest tokens until their probabilities sum up to p; the lower id first among
+  /// - top_p: the likeliest tokens until their probabilities sum up to p; the higher id first among
   ///   equals.
   /// - min_p: tokens at least min_p times as likely as the likeliest.
   /// Scores of -infinity are impossible. Throws Error{kInvalid} naming the row for scores that are
