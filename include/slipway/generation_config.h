@@ -51,7 +51,7 @@ struct GenerationConfig {
   std::optional<double> min_p;                   ///< in [0, 1]; none
   std::optional<double> repetition_penalty;      ///< above 0; 1; of prompt and new ids, not padding
   std::optional<int64_t> no_repeat_ngram_size;   ///< 0: off; of the whole row, padding too
-  std::optional<uint64_t> seed;                  ///< of sampling; 0
+  std::optional<uint64_t> seed;                  ///< of sampling; 0; files have none
 
   // Beams and returned sequences.
   std::optional<int64_t> num_beams;             ///< 1
@@ -65,7 +65,9 @@ struct GenerationConfig {
 
   // The cache of an export for generation.
   std::optional<std::string> cache_implementation;  ///< "dynamic" or "static"
-  std::optional<int64_t> max_cache_len;             ///< slots of a static cache
+  /// Slots of a static cache. generate() takes as many as a call needs where the export leaves the
+  /// number open and the call does not give one.
+  std::optional<int64_t> max_cache_len;
 
   /// Reads generation_config.json and config.json of a directory; fields in neither stay unset.
   /// Throws Error{kInvalid} for a malformed file or a value of the wrong type.

@@ -92,15 +92,18 @@ GenerationConfig merged_settings(const ExportedModel& exported, const Generation
   return settings;
 }
 
-/// The slots that a static cache of symbolic length needs for a call; nullopt for other decoders.
-std::optional<int64_t> needed_slots(const DecoderGraphs& graphs, const GenerationConfig& settings,
-                                    int64_t prompt) {
-  if (settings.max_cache_len) return settings.max_cache_len;
-  if (decoder_cache(graphs) != DecoderCache::kStatic) return std::nullopt;
-  for (const IoSpec& input : graphs.step.inputs())
-    if (input.name.find("past_key_values") != std::string::npos && input.dims.size() == 4 &&
-        input.dims[2].is_fixed())
-      return std::nullopt;
+/// Whether the graphs have a static cache whose length is chosen now.
+bool chooses_slots(const DecoderGraphs& graphs) {
+  if (decoder_cache(graphs) != DecoderCache::kStatic) return false;
+  return std::none_of(graphs.step.inputs().begin(), graphs.step.inputs().end(),
+                      [](const IoSpec& input) {
+                        return input.name.find("past_key_values") != std::string::npos &&
+                               input.dims.size() == 4 && input.dims[2].is_fixed();
+                      });
+}
+
+/// As many as the call needs: attention reads all slots of a cache, used or not.
+int64_t needed_slots(const GenerationConfig& settings, int64_t prompt) {
   if (settings.max_new_tokens) return prompt + std::max<int64_t>(*settings.max_new_tokens, 1);
   return std::max(settings.max_length.value_or(1), prompt);
 }
@@ -108,6 +111,25 @@ std::optional<int64_t> needed_slots(const DecoderGraphs& graphs, const Generatio
 Tensor find_input(const Inputs& inputs, const std::string& name) {
   const auto at = inputs.find(name);
   return at == inputs.end() ? Tensor() : at->second;
+}
+
+Generated public_result(GeneratedTokens made) {
+  Generated result;
+  const int64_t longest = made.lengths.empty() ? 0 : std::ranges::max(made.lengths);
+  result.new_ids = std::move(made.new_ids);
+  result.lengths = std::move(made.lengths);
+  result.finish_reasons = std::move(made.finish_reasons);
+  result.scores = std::move(made.scores);
+  for (const auto& row : made.first_step_top) {
+    result.first_step_top.emplace_back();
+    for (const auto& [id, logit] : row) result.first_step_top.back().push_back({id, logit});
+  }
+  result.prefill_seconds = made.prefill_seconds;
+  result.decode_seconds = made.decode_seconds;
+  result.forward_calls = made.forward_calls;
+  if (longest > 1 && made.decode_seconds > 0)
+    result.tokens_per_second = static_cast<double>(longest - 1) / made.decode_seconds;
+  return result;
 }
 
 /// The longest row that the encoder's position table takes.
@@ -133,8 +155,9 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
                              fmt::join(unused, ", ")));
   const DecoderGraphs graphs = decoder_graphs(exported);
   const int64_t prompt = ids.rank() == 2 ? ids.dim(1) : 0;
+  const bool chooses = chooses_slots(graphs);
   std::optional<int64_t> limit = max_sequence_length(graphs);
-  if (options.max_cache_len && (!limit || *options.max_cache_len < *limit))
+  if (chooses && options.max_cache_len && (!limit || *options.max_cache_len < *limit))
     limit = options.max_cache_len;
   DecoderStateOptions state_options = DecoderStateOptions::from_config(config_of(exported));
   const GenerationConfig settings =
@@ -143,29 +166,14 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
     throw Error(kUnsupported,
                 "[generate] prompt_lookup_num_tokens needs a decoder that reads many tokens at once, "
                 "this one reads one; export it with multi_token_decode");
-  state_options.max_cache_len = needed_slots(graphs, settings, prompt);
+  state_options.max_cache_len = options.max_cache_len;
+  if (chooses && !options.max_cache_len)
+    state_options.max_cache_len = needed_slots(settings, prompt);
   const auto state = make_decoder_state(graphs, state_options);
   const GenerateHooks hooks{options.on_token, options.text_of, options.first_step_top,
                             options.first_prompt};
-  GeneratedTokens made =
-      generate_tokens(*state, ids, find_input(inputs, "attention_mask"), settings, hooks);
-
-  Generated result;
-  const int64_t longest = made.lengths.empty() ? 0 : std::ranges::max(made.lengths);
-  result.new_ids = std::move(made.new_ids);
-  result.lengths = std::move(made.lengths);
-  result.finish_reasons = std::move(made.finish_reasons);
-  result.scores = std::move(made.scores);
-  for (const auto& row : made.first_step_top) {
-    result.first_step_top.emplace_back();
-    for (const auto& [id, logit] : row) result.first_step_top.back().push_back({id, logit});
-  }
-  result.prefill_seconds = made.prefill_seconds;
-  result.decode_seconds = made.decode_seconds;
-  result.forward_calls = made.forward_calls;
-  if (longest > 1 && made.decode_seconds > 0)
-    result.tokens_per_second = static_cast<double>(longest - 1) / made.decode_seconds;
-  return result;
+  return public_result(
+      generate_tokens(*state, ids, find_input(inputs, "attention_mask"), settings, hooks));
 }
 
 Tensor embed(const ExportedModel& exported, const TextProcessor& processor,

@@ -23,12 +23,6 @@ class Source {
   void read(const char* key, std::optional<int64_t>& into) const {
     if (const Json* value = find(key); value != nullptr && !into) into = integer(key, *value);
   }
-  void read(const char* key, std::optional<uint64_t>& into) const {
-    const Json* value = find(key);
-    if (value == nullptr || into) return;
-    if (!value->is_number_unsigned()) throw wrong(key, *value, "an integer of at least 0");
-    into = value->get<uint64_t>();
-  }
   void read(const char* key, std::optional<double>& into) const {
     const Json* value = find(key);
     if (value == nullptr || into) return;
@@ -133,7 +127,6 @@ GenerationConfig generation_config_from_json(const Json& generation_config, cons
   first.read("min_p", read.min_p);
   first.read("repetition_penalty", read.repetition_penalty);
   first.read("no_repeat_ngram_size", read.no_repeat_ngram_size);
-  first.read("seed", read.seed);
   first.read("num_beams", read.num_beams);
   first.read("length_penalty", read.length_penalty);
   first.read("early_stopping", read.early_stopping);

@@ -35,11 +35,26 @@ Rows trimmed(const Generated& made) {
   return rows;
 }
 
+/// The ways to export a decoder: a task, or for generation.
+ExportedModel export_as(const std::string& model, const std::string& how) {
+  if (how.starts_with("text-generation")) return export_case(model, how);
+  const auto source = PreTrainedModel::from_pretrained(folder(model), "text-generation");
+  DecomposeOptions options;
+  options.multi_token_decode = how.ends_with("multi");
+  if (how.starts_with("static")) {
+    options.generation_config.cache_implementation = "static";
+    options.generation_config.max_cache_len = 32;
+  }
+  const Inputs inputs = {{"input_ids", cases::token_ids(2, 5)},
+                         {"attention_mask", tensor_of(Rows(2, std::vector<int64_t>(5, 1)))}};
+  return OnnxExporter().export_for_generation(source, inputs, cases::dynamic_config(), options);
+}
+
 class GoldenGenerate : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   void SetUp() override {
-    const auto& [model, task] = GetParam();
-    export_case(model, task).save_pretrained(scratch_.path() / "out");
+    const auto& [model, how] = GetParam();
+    export_as(model, how).save_pretrained(scratch_.path() / "out");
     exported_ = std::make_unique<ExportedModel>(
         ExportedModel::from_pretrained(scratch_.path() / "out"));
     for (Json& one : all_)
@@ -93,7 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
     Tiny, GoldenGenerate,
     testing::Combine(testing::Values("llama-causal-lm", "mistral-causal-lm", "qwen2-causal-lm",
                                      "qwen3-causal-lm"),
-                     testing::Values("text-generation-with-past", "text-generation")),
+                     testing::Values("text-generation-with-past", "text-generation", "growing",
+                                     "growing-multi", "static", "static-multi")),
     [](const auto& one) {
       std::string name = std::get<0>(one.param) + "_" + std::get<1>(one.param);
       std::ranges::replace(name, '-', '_');
