@@ -1,15 +1,17 @@
-// Text in and out of exports: tokenizers, greedy generation, sentence embeddings.
+// Text in and out of exports: tokenizers, generation, sentence embeddings.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "slipway/exported_model.h"
+#include "slipway/generation_config.h"
 
 namespace slipway {
 
@@ -38,24 +40,29 @@ class TextProcessor {
   std::string decode(const std::vector<int64_t>& ids) const;
   /// A function that turns ids that come one by one into text; an empty optional ends the text.
   std::function<std::string(std::optional<int64_t>)> stream() const;
+  /// A function that gives the text of ids with special tokens: what stop strings are looked for in.
+  std::function<std::string(std::span<const int64_t>)> text_of() const;
 
  private:
   explicit TextProcessor(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Settings that are left out come from the export's generation_config.json, then config.json.
-struct GenerationOptions {
-  /// 128 where the files say nothing, and never more than the model has positions for. A number
-  /// given here that goes beyond them is Error{kInvalid}.
-  std::optional<int64_t> max_new_tokens;
-  std::optional<std::vector<int64_t>> eos_token_ids;
-  std::optional<int64_t> pad_token_id;  ///< else the first end token, else 0
-  bool ignore_eos = false;
+/// Settings, and what one call wants beside them. Settings that are left out come from the export's
+/// generation_config.json, then config.json, then GenerationConfig's defaults. A longest length from
+/// a file is cut to what the model has positions for; one that is given here and goes beyond them is
+/// Error{kInvalid}.
+struct GenerationOptions : GenerationConfig {
+  bool ignore_eos = false;  ///< rows go on after end tokens
   /// How many of the highest logits of the first step to report.
   int64_t first_step_top = 0;
-  /// Called for every new token; false ends generation.
+  /// Called for every new token; false ends generation. Not with beams.
   std::function<bool(int64_t row, int64_t id)> on_token;
+  /// TextProcessor::text_of(), for stop strings.
+  std::function<std::string(std::span<const int64_t>)> text_of;
+  /// The number of the first prompt in the random streams of sampling, which depend on the seed, the
+  /// prompt (the sequence of it) and the step: parts of a list give the same as the whole list.
+  int64_t first_prompt = 0;
 };
 
 struct TokenLogit {
@@ -63,22 +70,28 @@ struct TokenLogit {
   float logit;
 };
 
+/// Rows are num_return_sequences for each prompt, in order; with beams the best comes first.
 struct Generated {
-  /// A row per sequence, filled up with the pad id to the longest.
+  /// A row per sequence, filled up with the padding token to the longest.
   std::vector<std::vector<int64_t>> new_ids;
-  std::vector<int64_t> lengths;   ///< of each row before padding
-  std::vector<bool> reached_eos;  ///< whether an end token ended the row; it is in new_ids
-  std::vector<std::vector<TokenLogit>> first_step_top;
+  std::vector<int64_t> lengths;  ///< of each row before padding
+  /// Why each row ended; an end token, or the token that completed a stop string, is in new_ids.
+  std::vector<FinishReason> finish_reasons;
+  /// Of beams: a row's log-probability divided by its length to the power of length_penalty.
+  std::vector<float> scores;
+  std::vector<std::vector<TokenLogit>> first_step_top;  ///< of each prompt
   double prefill_seconds = 0;    ///< to the first token
   double decode_seconds = 0;     ///< of the tokens after it
   double tokens_per_second = 0;  ///< of one row in this time; 0 for a single token
+  int64_t forward_calls = 0;     ///< of the model: one for the prompt, then one a step
 };
 
-/// Continues prompts greedily. `inputs` holds input_ids [batch, sequence], padded on the left, and
+/// Continues prompts. `inputs` holds input_ids [batch, sequence], padded on the left, and
 /// attention_mask where there is padding; without it every token counts. The export has one
 /// component "model", or "prefill" and "decode". One without a cache input works, slowly: it runs
-/// the whole sequence again for each token. Throws Error{kInvalid} for an empty prompt, right
-/// padding or too many tokens, Error{kUnsupported} for an export that is no decoder.
+/// the whole sequence again for each token. Throws Error{kInvalid} naming the setting, or for an
+/// empty prompt, right padding or too many tokens; Error{kUnsupported} for an export that is no
+/// decoder.
 Generated generate(const ExportedModel& exported, const Inputs& inputs,
                    const GenerationOptions& options = {});
 

@@ -16,9 +16,21 @@ enum class EarlyStopping {
   kNever,  ///< only when no running beam can beat the finished ones
 };
 
+/// Why a row ended.
+enum class FinishReason {
+  kEos,     ///< an end token
+  kStop,    ///< a stop string
+  kLength,  ///< the longest length
+  kCaller,  ///< the caller's callback
+};
+
 /// How to generate, and which cache an export for generation gets. A field that is not set takes
 /// its value from the export's generation_config.json, then config.json, then the default named
-/// here. generate() checks values and throws Error{kInvalid} naming the field.
+/// here. generate() checks the values that it uses and throws Error{kInvalid} naming the field.
+///
+/// Settings act on the logits of a step in the reference's order: repetition_penalty,
+/// no_repeat_ngram_size, min_length / min_new_tokens; with do_sample then temperature, top_k, top_p,
+/// min_p. With beams they act on log-probabilities, as there.
 struct GenerationConfig {
   // Length, in tokens.
   std::optional<int64_t> max_new_tokens;  ///< 128 where no file says anything
@@ -37,9 +49,9 @@ struct GenerationConfig {
   std::optional<int64_t> top_k;                  ///< 0: all; 50 when sampling, as the reference
   std::optional<double> top_p;                   ///< in (0, 1]; 1
   std::optional<double> min_p;                   ///< in [0, 1]; none
-  std::optional<double> repetition_penalty;      ///< above 0; 1
-  std::optional<int64_t> no_repeat_ngram_size;   ///< 0: off
-  std::optional<uint64_t> seed;                  ///< of sampling; 0
+  std::optional<double> repetition_penalty;      ///< above 0; 1; of prompt and new ids, not padding
+  std::optional<int64_t> no_repeat_ngram_size;   ///< 0: off; of the whole row, padding too
+  std::optional<uint64_t> seed;                  ///< of sampling; 0; files have none
 
   // Beams and returned sequences.
   std::optional<int64_t> num_beams;             ///< 1
@@ -53,13 +65,16 @@ struct GenerationConfig {
 
   // The cache of an export for generation.
   std::optional<std::string> cache_implementation;  ///< "dynamic" or "static"
-  std::optional<int64_t> max_cache_len;             ///< slots of a static cache
+  /// Slots of a static cache. generate() takes as many as a call needs where the export leaves the
+  /// number open and the call does not give one.
+  std::optional<int64_t> max_cache_len;
 
   /// Reads generation_config.json and config.json of a directory; fields in neither stay unset.
   /// Throws Error{kInvalid} for a malformed file or a value of the wrong type.
   static GenerationConfig from_pretrained(const std::filesystem::path& directory);
 
-  /// These settings, completed by `defaults` where they are not set.
+  /// These settings, completed by `defaults` where they are not set. A longest length that is given
+  /// here in one way (max_new_tokens, max_length) is not completed in the other, nor a shortest.
   GenerationConfig merged(const GenerationConfig& defaults) const;
 
   bool operator==(const GenerationConfig&) const = default;

@@ -8,8 +8,9 @@
 
 #include "base/log.h"
 #include "export/impl.h"
+#include "generation/decoder.h"
 #include "generation/generate.h"
-#include "generation/generation_settings.h"
+#include "generation/generation_config_json.h"
 #include "generation/pooling.h"
 #include "runtime/input_values.h"
 
@@ -35,9 +36,14 @@ DecoderGraphs decoder_graphs(const ExportedModel& exported) {
   return {*prompt, *step};
 }
 
-GenerationSettings settings_of(const ExportedModel& exported) {
-  if (!exported.directory().empty())
-    return GenerationSettings::from_directory(exported.directory());
+/// config.json and generation_config.json of an export, or null.
+Json config_of(const ExportedModel& exported) {
+  const std::string& config = exported.config();
+  return config.empty() ? Json() : parse_json(config, "config.json");
+}
+
+GenerationConfig settings_of(const ExportedModel& exported) {
+  if (!exported.directory().empty()) return GenerationConfig::from_pretrained(exported.directory());
   Json generation_config;
   for (const CompanionFile& file : exported.impl().companions) {
     if (file.name != "generation_config.json") continue;
@@ -45,13 +51,11 @@ GenerationSettings settings_of(const ExportedModel& exported) {
       generation_config = parse_json_file(*path);
     else generation_config = parse_json(std::get<std::string>(file.source), file.name);
   }
-  const std::string& config = exported.config();
-  return GenerationSettings::from_json(generation_config,
-                                       config.empty() ? Json() : parse_json(config, "config.json"));
+  return generation_config_from_json(generation_config, config_of(exported));
 }
 
 /// How many new tokens, when the caller does not say: what the files say, as far as the model goes.
-int64_t default_new_tokens(const GenerationSettings& settings, int64_t prompt,
+int64_t default_new_tokens(const GenerationConfig& settings, int64_t prompt,
                            std::optional<int64_t> limit) {
   int64_t count = kDefaultNewTokens;
   if (settings.max_new_tokens) count = *settings.max_new_tokens;
@@ -66,9 +70,66 @@ int64_t default_new_tokens(const GenerationSettings& settings, int64_t prompt,
   return count;
 }
 
+/// The settings of a call: what it gives, then the files, with the ends it asked for.
+GenerationConfig merged_settings(const ExportedModel& exported, const GenerationOptions& options,
+                                 int64_t prompt, std::optional<int64_t> limit,
+                                 std::optional<int64_t> made_for) {
+  GenerationConfig settings = options.merged(settings_of(exported));
+  if (!options.max_new_tokens && !options.max_length) {
+    const bool fits = made_for && prompt <= *made_for && (!limit || *made_for < *limit);
+    settings.max_new_tokens = default_new_tokens(settings, prompt, fits ? made_for : limit);
+  } else if (made_for && settings.max_new_tokens.value_or(0) > *made_for - prompt + 1) {
+    log::warning_once(fmt::format("the model was made for {} positions; beyond them its tokens mean "
+                                  "little",
+                                  *made_for));
+  }
+  const bool has_ends = settings.eos_token_id && !settings.eos_token_id->empty();
+  if (has_ends && !settings.pad_token_id) settings.pad_token_id = settings.eos_token_id->front();
+  if (options.ignore_eos) settings.eos_token_id.reset();
+  else if (!has_ends)
+    log::warning_once("neither generation_config.json nor config.json names an end token: rows go "
+                      "on to max_new_tokens");
+  return settings;
+}
+
+/// Whether the graphs have a static cache whose length is chosen now.
+bool chooses_slots(const DecoderGraphs& graphs) {
+  if (decoder_cache(graphs) != DecoderCache::kStatic) return false;
+  return std::none_of(graphs.step.inputs().begin(), graphs.step.inputs().end(),
+                      [](const IoSpec& input) {
+                        return input.name.find("past_key_values") != std::string::npos &&
+                               input.dims.size() == 4 && input.dims[2].is_fixed();
+                      });
+}
+
+/// As many as the call needs: attention reads all slots of a cache, used or not.
+int64_t needed_slots(const GenerationConfig& settings, int64_t prompt) {
+  if (settings.max_new_tokens) return prompt + std::max<int64_t>(*settings.max_new_tokens, 1);
+  return std::max(settings.max_length.value_or(1), prompt);
+}
+
 Tensor find_input(const Inputs& inputs, const std::string& name) {
   const auto at = inputs.find(name);
   return at == inputs.end() ? Tensor() : at->second;
+}
+
+Generated public_result(GeneratedTokens made) {
+  Generated result;
+  const int64_t longest = made.lengths.empty() ? 0 : std::ranges::max(made.lengths);
+  result.new_ids = std::move(made.new_ids);
+  result.lengths = std::move(made.lengths);
+  result.finish_reasons = std::move(made.finish_reasons);
+  result.scores = std::move(made.scores);
+  for (const auto& row : made.first_step_top) {
+    result.first_step_top.emplace_back();
+    for (const auto& [id, logit] : row) result.first_step_top.back().push_back({id, logit});
+  }
+  result.prefill_seconds = made.prefill_seconds;
+  result.decode_seconds = made.decode_seconds;
+  result.forward_calls = made.forward_calls;
+  if (longest > 1 && made.decode_seconds > 0)
+    result.tokens_per_second = static_cast<double>(longest - 1) / made.decode_seconds;
+  return result;
 }
 
 /// The longest row that the encoder's position table takes.
@@ -93,35 +154,26 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
     log::warning(fmt::format("generation makes these inputs itself, yours are not used: {}",
                              fmt::join(unused, ", ")));
   const DecoderGraphs graphs = decoder_graphs(exported);
-  const GenerationSettings settings = settings_of(exported);
-  const std::vector<int64_t> ends = options.eos_token_ids.value_or(settings.eos_ids);
-
-  GreedyOptions greedy;
-  greedy.first_step_top = options.first_step_top;
-  greedy.on_token = options.on_token;
-  if (!options.ignore_eos) greedy.eos_ids = ends;
-  greedy.pad_id = ends.empty() ? 0 : ends[0];
-  if (settings.pad_id) greedy.pad_id = *settings.pad_id;
-  if (options.pad_token_id) greedy.pad_id = *options.pad_token_id;
-  if (options.max_new_tokens) greedy.max_new_tokens = *options.max_new_tokens;
-  else
-    greedy.max_new_tokens =
-        default_new_tokens(settings, ids.rank() == 2 ? ids.dim(1) : 0, max_sequence_length(graphs));
-  GreedyResult made = generate_greedy(graphs, ids, find_input(inputs, "attention_mask"), greedy);
-
-  Generated result;
-  result.new_ids = std::move(made.new_ids);
-  result.lengths = std::move(made.lengths);
-  result.reached_eos = std::move(made.reached_eos);
-  for (const auto& row : made.first_step_top) {
-    result.first_step_top.emplace_back();
-    for (const auto& [id, logit] : row) result.first_step_top.back().push_back({id, logit});
-  }
-  result.prefill_seconds = made.prefill_seconds;
-  result.decode_seconds = made.decode_seconds;
-  if (made.decode_steps > 0 && made.decode_seconds > 0)
-    result.tokens_per_second = static_cast<double>(made.decode_steps) / made.decode_seconds;
-  return result;
+  const int64_t prompt = ids.rank() == 2 ? ids.dim(1) : 0;
+  const bool chooses = chooses_slots(graphs);
+  std::optional<int64_t> limit = max_sequence_length(graphs);
+  if (chooses && options.max_cache_len && (!limit || *options.max_cache_len < *limit))
+    limit = options.max_cache_len;
+  DecoderStateOptions state_options = DecoderStateOptions::from_config(config_of(exported));
+  const GenerationConfig settings =
+      merged_settings(exported, options, prompt, limit, state_options.max_positions);
+  if (settings.prompt_lookup_num_tokens && !reads_many_tokens(graphs))
+    throw Error(kUnsupported,
+                "[generate] prompt_lookup_num_tokens needs a decoder that reads many tokens at once, "
+                "this one reads one; export it with multi_token_decode");
+  state_options.max_cache_len = options.max_cache_len;
+  if (chooses && !options.max_cache_len)
+    state_options.max_cache_len = needed_slots(settings, prompt);
+  const auto state = make_decoder_state(graphs, state_options);
+  const GenerateHooks hooks{options.on_token, options.text_of, options.first_step_top,
+                            options.first_prompt};
+  return public_result(
+      generate_tokens(*state, ids, find_input(inputs, "attention_mask"), settings, hooks));
 }
 
 Tensor embed(const ExportedModel& exported, const TextProcessor& processor,

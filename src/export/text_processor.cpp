@@ -1,6 +1,5 @@
 // The tokenizer and chat template of an export behind the public API.
 #include "generation/chat_template.h"
-#include "generation/generation_settings.h"
 #include "generation/tokenizer.h"
 #include "slipway/generation.h"
 
@@ -32,10 +31,10 @@ TextProcessor TextProcessor::from_pretrained(const std::filesystem::path& direct
   auto impl = std::make_shared<Impl>(Impl{Tokenizer::from_directory(directory),
                                           ChatTemplate::find(directory), directory, std::nullopt});
   // Masked positions need some id that the model knows: any of these is one.
-  const GenerationSettings settings = GenerationSettings::from_directory(directory);
+  const GenerationConfig settings = GenerationConfig::from_pretrained(directory);
   impl->pad_id = impl->tokenizer.pad_id();
-  if (!impl->pad_id) impl->pad_id = settings.pad_id;
-  if (!impl->pad_id && !settings.eos_ids.empty()) impl->pad_id = settings.eos_ids[0];
+  if (!impl->pad_id) impl->pad_id = settings.pad_token_id;
+  if (!impl->pad_id && settings.eos_token_id) impl->pad_id = settings.eos_token_id->front();
   if (!impl->pad_id) impl->pad_id = impl->tokenizer.eos_id();
   return TextProcessor(std::move(impl));
 }
@@ -76,6 +75,12 @@ std::string TextProcessor::decode(const std::vector<int64_t>& ids) const {
 std::function<std::string(std::optional<int64_t>)> TextProcessor::stream() const {
   auto stream = std::make_shared<TextStream>(impl_->tokenizer.stream(SpecialTokens::kSkip));
   return [stream](std::optional<int64_t> id) { return id ? stream->push(*id) : stream->finish(); };
+}
+
+std::function<std::string(std::span<const int64_t>)> TextProcessor::text_of() const {
+  return [impl = impl_](std::span<const int64_t> ids) {
+    return impl->tokenizer.decode(ids, SpecialTokens::kKeep);
+  };
 }
 
 }  // namespace slipway

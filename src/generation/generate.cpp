@@ -1,155 +1,15 @@
-// Greedy decoding: the highest logit of each row, step after step.
+// Continues prompts with a decoder: one call's start, its shared parts, and greedy and sampled steps.
 #include "generation/generate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 
-#include "base/log.h"
-#include "generation/logits.h"
-#include "runtime/input_defaults.h"
-#include "runtime/input_values.h"
+#include "generation/generate_run.h"
+#include "slipway/error.h"
 
 namespace slipway {
 namespace {
-
-constexpr const char* kWhere = "generate";
-
-const IoSpec* find(const std::vector<IoSpec>& specs, std::string_view name) {
-  for (const IoSpec& spec : specs)
-    if (spec.name == name) return &spec;
-  return nullptr;
-}
-
-bool has_cache(const ModelRunner& runner) {
-  return std::any_of(runner.inputs().begin(), runner.inputs().end(), is_growing_cache);
-}
-
-/// The sequences so far, as tensors for the next call.
-class Sequences {
- public:
-  Sequences(const Tensor& ids, const Tensor& mask)
-      : batch_(ids.dim(0)), ids_(static_cast<size_t>(batch_)), mask_(ids_.size()) {
-    const int64_t width = ids.dim(1);
-    for (size_t row = 0; row < ids_.size(); ++row) {
-      const size_t begin = row * static_cast<size_t>(width),
-                   end = begin + static_cast<size_t>(width);
-      for (size_t i = begin; i < end; ++i) {
-        ids_[row].push_back(ids.values<int64_t>()[i]);
-        mask_[row].push_back(mask.values<int64_t>()[i]);
-      }
-    }
-  }
-
-  void append(const std::vector<int64_t>& next) {
-    for (size_t row = 0; row < ids_.size(); ++row) {
-      ids_[row].push_back(next[row]);
-      mask_[row].push_back(1);
-    }
-  }
-
-  int64_t length() const { return static_cast<int64_t>(ids_[0].size()); }
-  bool is_padded() const {
-    return std::any_of(mask_.begin(), mask_.end(), [](const auto& row) { return row[0] == 0; });
-  }
-  Tensor mask() const { return rows(mask_, length()); }
-  /// The last `count` tokens of each row.
-  Tensor ids(int64_t count) const { return rows(ids_, count); }
-
- private:
-  Tensor rows(const std::vector<std::vector<int64_t>>& values, int64_t count) const {
-    Tensor tensor(DType::kI64, {batch_, count});
-    auto out = tensor.mutable_values<int64_t>().begin();
-    for (const auto& row : values) out = std::copy(row.end() - count, row.end(), out);
-    return tensor;
-  }
-
-  int64_t batch_;
-  std::vector<std::vector<int64_t>> ids_, mask_;
-};
-
-/// One graph as a step: the inputs it takes and the outputs that are worth having.
-class Step {
- public:
-  Step(const ModelRunner& runner, bool keep_cache) : runner_(runner) {
-    const IoSpec* logits = find(runner.outputs(), "logits");
-    if (find(runner.inputs(), "input_ids") == nullptr || logits == nullptr)
-      throw Error(kUnsupported, fmt::format("[{}] {} is no decoder of text: it needs the input "
-                                            "input_ids and the output logits; export the model "
-                                            "for the task text-generation-with-past",
-                                            kWhere, runner.session().path().filename().string()));
-    wanted_.push_back("logits");
-    if (!keep_cache) return;
-    for (const IoSpec& output : runner.outputs())
-      if (output.name.rfind("past_key_values.", 0) == 0 || output.name.rfind("present.", 0) == 0)
-        wanted_.push_back(output.name);
-  }
-
-  bool takes(std::string_view name) const { return find(runner_.inputs(), name) != nullptr; }
-
-  /// Runs on the last `count` tokens. `cache` is taken over and replaced by the new one.
-  Tensor run(const Sequences& sequences, int64_t count, NamedTensors& cache) const {
-    Leaves inputs = {{"input_ids", sequences.ids(count)}};
-    if (takes("attention_mask")) inputs["attention_mask"] = sequences.mask();
-    else if (sequences.is_padded())
-      throw Error(kInvalid, fmt::format("[{}] the export takes no attention_mask, so prompts of "
-                                        "different lengths cannot share a batch; run them one by "
-                                        "one",
-                                        kWhere));
-    for (const IoSpec& input : runner_.inputs())
-      for (auto& [name, tensor] : cache)
-        if (name == cache_output(input.name)) inputs[input.name] = std::move(tensor);
-    cache.clear();
-    // Positions come from the mask; the runner fills them in the same way for every caller.
-    NamedTensors outputs = runner_.run(inputs, wanted_);
-    Tensor logits = std::move(outputs[0].second);
-    cache.assign(std::make_move_iterator(outputs.begin() + 1),
-                 std::make_move_iterator(outputs.end()));
-    return logits;
-  }
-
- private:
-  const ModelRunner& runner_;
-  std::vector<std::string> wanted_;
-};
-
-void check_prompt(const DecoderGraphs& graphs, const Tensor& ids, const Tensor& mask,
-                  int64_t max_new_tokens) {
-  if (ids.rank() != 2 || ids.numel() == 0)
-    throw Error(kInvalid, fmt::format("[{}] input_ids has shape {}, need [batch, sequence] with at "
-                                      "least one token; the prompt is empty",
-                                      kWhere, shape_string(ids.shape())));
-  if (mask.shape() != ids.shape())
-    throw Error(kInvalid,
-                fmt::format("[{}] attention_mask has shape {}, input_ids {}; they must "
-                            "be equal",
-                            kWhere, shape_string(mask.shape()), shape_string(ids.shape())));
-  const auto values = mask.values<int64_t>();
-  const size_t width = static_cast<size_t>(ids.dim(1));
-  for (size_t row = 0; row < static_cast<size_t>(ids.dim(0)); ++row)
-    if (values[(row + 1) * width - 1] == 0)
-      throw Error(kInvalid,
-                  fmt::format("[{}] attention_mask ends with 0 in row {}: prompts must be "
-                              "padded on the left and not be empty",
-                              kWhere, row));
-  if (max_new_tokens < 1)
-    throw Error(kUsage,
-                fmt::format("[{}] max_new_tokens is {}, need at least 1", kWhere, max_new_tokens));
-  const IoSpec* spec = find(graphs.prompt.inputs(), "input_ids");
-  if (spec != nullptr && spec->dims.size() == 2 && spec->dims[1].is_fixed())
-    throw Error(kUnsupported, fmt::format("[{}] the export takes exactly {} tokens, so it cannot "
-                                          "grow a sequence; export it without --static",
-                                          kWhere, spec->dims[1].size));
-  // The last new token is never fed back.
-  const std::optional<int64_t> limit = max_sequence_length(graphs);
-  if (limit && (ids.dim(1) > *limit || max_new_tokens - 1 > *limit - ids.dim(1)))
-    throw Error(kInvalid, fmt::format("[{}] a prompt of {} tokens and {} new ones need {} "
-                                      "positions, the model has {}",
-                                      kWhere, ids.dim(1), max_new_tokens,
-                                      ids.dim(1) + max_new_tokens - 1, *limit));
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -157,65 +17,125 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-GreedyResult generate_greedy(const DecoderGraphs& graphs, const Tensor& input_ids,
-                             const Tensor& attention_mask, const GreedyOptions& options) {
-  const Tensor ids = convert_input(input_ids, DType::kI64, kWhere, "input_ids");
-  Tensor mask = attention_mask;
-  if (!mask.defined()) {
-    mask = Tensor(DType::kI64, ids.shape());
-    std::ranges::fill(mask.mutable_values<int64_t>(), int64_t{1});
-  }
-  check_mask(mask, kWhere, "attention_mask");
-  mask = convert_input(mask, DType::kI64, kWhere, "attention_mask");
-  const bool cached = has_cache(graphs.step);
-  const Step prompt(graphs.prompt, cached), step(graphs.step, cached);
-  check_prompt(graphs, ids, mask, options.max_new_tokens);
-  if (!cached && options.max_new_tokens > 1)
-    log::info("the export has no cache: every token runs the whole sequence again, which is slow");
+GenerateRun::GenerateRun(DecoderState& state_, Prompt prompt_, const GenerationPlan& plan_,
+                         const GenerateHooks& hooks_)
+    : state(state_),
+      prompt(std::move(prompt_)),
+      plan(plan_),
+      hooks(hooks_),
+      stopping(plan, hooks.text_of),
+      processors(plan) {}
 
-  const auto batch = static_cast<size_t>(ids.dim(0));
-  GreedyResult result;
-  result.new_ids.resize(batch);
-  result.lengths.assign(batch, 0);
-  result.reached_eos.assign(batch, false);
-  Sequences sequences(ids, mask);
-  NamedTensors cache;
-  bool stopped = false;
-  auto start = std::chrono::steady_clock::now();
-  for (int64_t made = 0; made < options.max_new_tokens && !stopped; ++made) {
-    const bool first = made == 0;
-    const int64_t count = first || !cached ? sequences.length() : 1;
-    const LastLogits logits((first ? prompt : step).run(sequences, count, cache));
-    std::vector<int64_t> next(batch);
-    bool all_ended = true;
-    for (size_t row = 0; row < batch; ++row) {
-      if (first && options.first_step_top > 0)
-        result.first_step_top.push_back(logits.top(row, options.first_step_top));
-      if (result.reached_eos[row]) {
-        next[row] = result.new_ids[row][static_cast<size_t>(result.lengths[row]) - 1];
-        result.new_ids[row].push_back(options.pad_id);
-        continue;
+Logits GenerateRun::read_prompt() {
+  state.reset();
+  ++result.forward_calls;
+  const Logits logits(state.forward(prompt.ids, prompt.mask, 1), prompt.batch(), 1);
+  for (const int64_t id : plan.eos)
+    if (id >= logits.vocabulary())
+      throw Error(kInvalid, fmt::format("[generate] eos_token_id has {}, the model has {} tokens", id,
+                                        logits.vocabulary()));
+  if (plan.pad >= logits.vocabulary())
+    throw Error(kInvalid, fmt::format("[generate] pad_token_id is {}, the model has {} tokens",
+                                      plan.pad, logits.vocabulary()));
+  if (hooks.first_step_top > 0)
+    for (int64_t row = 0; row < prompt.batch(); ++row)
+      result.first_step_top.push_back(top_tokens(logits.at(row, 0), hooks.first_step_top));
+  return logits;
+}
+
+Logits GenerateRun::read(const Tensor& ids) {
+  ++result.forward_calls;
+  return Logits(state.forward(ids, ones(ids.shape()), ids.dim(1)), ids.dim(0), ids.dim(1));
+}
+
+void GenerateRun::first_token_done() {
+  result.prefill_seconds = seconds_since(start_);
+  start_ = std::chrono::steady_clock::now();
+}
+
+std::span<const float> GenerateRun::scores_after(const Sequence& row,
+                                                 std::span<const float> logits) {
+  if (processors.is_idle(std::ssize(row.ids))) return logits;
+  scratch_.assign(logits.begin(), logits.end());
+  processors.apply(row.ids, row.padding, scratch_);
+  return scratch_;
+}
+
+bool GenerateRun::push(int64_t index, Sequence& row, int64_t id) {
+  row.ids.push_back(id);
+  row.ended = stopping.reason(row.made());
+  return !hooks.on_token || hooks.on_token(index, id);
+}
+
+GeneratedTokens GenerateRun::finish(std::span<const Sequence> rows) {
+  for (const Sequence& row : rows) {
+    const auto made = row.made();
+    result.new_ids.emplace_back(made.begin(), made.end());
+    result.finish_reasons.push_back(row.ended.value_or(FinishReason::kCaller));
+  }
+  return finish();
+}
+
+GeneratedTokens GenerateRun::finish() {
+  size_t longest = 0;
+  for (const auto& row : result.new_ids) longest = std::max(longest, row.size());
+  for (auto& row : result.new_ids) {
+    result.lengths.push_back(std::ssize(row));
+    row.resize(longest, plan.pad);
+  }
+  result.decode_seconds = seconds_since(start_);
+  return std::move(result);
+}
+
+GeneratedTokens decode_token_by_token(GenerateRun& run) {
+  const int64_t copies = run.plan.num_return_sequences;
+  std::vector<Sequence> rows = sequences_of(run.prompt, copies);
+  Sampler sampler(run.plan);
+  std::vector<int64_t> next(rows.size());
+  for (int64_t step = 0;; ++step) {
+    const bool first = step == 0;
+    const Logits logits = first ? run.read_prompt() : run.read(column_of(next));
+    bool goes_on = true;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      next[i] = run.plan.pad;
+      if (rows[i].ended) continue;
+      const auto index = static_cast<int64_t>(i);
+      const auto scores = run.scores_after(rows[i], logits.at(first ? index / copies : index, 0));
+      if (run.plan.do_sample) {
+        RandomStream random(run.plan.seed, static_cast<uint64_t>(run.hooks.first_prompt * copies + index),
+                            static_cast<uint64_t>(step));
+        next[i] = Sampler::choose(sampler.candidates(scores, index), random);
+      } else {
+        next[i] = best_token(scores, index);
       }
-      next[row] = logits.best(row);
-      result.new_ids[row].push_back(next[row]);
-      ++result.lengths[row];
-      result.reached_eos[row] = std::find(options.eos_ids.begin(), options.eos_ids.end(),
-                                          next[row]) != options.eos_ids.end();
-      all_ended = all_ended && result.reached_eos[row];
-      if (options.on_token && !options.on_token(static_cast<int64_t>(row), next[row]))
-        stopped = true;
+      goes_on = run.push(index, rows[i], next[i]) && goes_on;
     }
-    sequences.append(next);
-    stopped = stopped || all_ended;
-    if (first) {
-      result.prefill_seconds = seconds_since(start);
-      start = std::chrono::steady_clock::now();
-    } else {
-      ++result.decode_steps;
+    if (first) run.first_token_done();
+    const bool all_ended = std::all_of(rows.begin(), rows.end(),
+                                       [](const Sequence& row) { return row.ended.has_value(); });
+    if (!goes_on || all_ended) return run.finish(rows);
+    if (first && copies > 1) {
+      std::vector<int64_t> sources;
+      for (size_t i = 0; i < rows.size(); ++i) sources.push_back(static_cast<int64_t>(i) / copies);
+      run.state.reorder(sources);
     }
   }
-  result.decode_seconds = seconds_since(start);
-  return result;
+}
+
+GeneratedTokens generate_tokens(DecoderState& state, const Tensor& input_ids,
+                                const Tensor& attention_mask, const GenerationConfig& config,
+                                const GenerateHooks& hooks) {
+  Prompt prompt = Prompt::checked(input_ids, attention_mask);
+  const GenerationPlan plan = plan_generation(config, prompt.length(), state.max_length());
+  GenerateRun run(state, std::move(prompt), plan, hooks);
+  if (plan.lookup_tokens > 0) return decode_with_prompt_lookup(run);
+  if (plan.num_beams == 1) return decode_token_by_token(run);
+  if (hooks.on_token)
+    throw Error(kUsage,
+                fmt::format("[generate] num_beams is {}, and beams are known at their end only; set "
+                            "num_beams to 1 or do not ask for tokens one by one",
+                            plan.num_beams));
+  return decode_beams(run);
 }
 
 }  // namespace slipway

@@ -1,4 +1,4 @@
-// Pooling, the files that state it, logits and generation settings.
+// Pooling, and the files that state it.
 #include "generation/pooling.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,6 @@
 #include "base/floats.h"
 #include "base/test_expect.h"
 #include "base/test_folder.h"
-#include "generation/generation_settings.h"
-#include "generation/logits.h"
 
 namespace slipway {
 namespace {
@@ -76,47 +74,6 @@ TEST(PoolingSettings, RefusesPathsAndTypes) {
   folder.write("sentence_bert_config.json", R"({"max_seq_length": -3})");
   EXPECT_TRUE(
       contains(error_of(kInvalid, [&] { PoolingSettings::from_directory(folder.path()); }), "-3"));
-}
-
-TEST(Logits, LastPositionAndTies) {
-  const LastLogits logits(Tensor::of<float>({2, 2, 3}, {9, 0, 0, 1, 5, 5, 9, 0, 0, 2, 1, 0}));
-  EXPECT_EQ(logits.best(0), 1);
-  EXPECT_EQ(logits.best(1), 0);
-  EXPECT_EQ(logits.top(0, 2), (std::vector<std::pair<int64_t, float>>{{1, 5.F}, {2, 5.F}}));
-  EXPECT_EQ(logits.top(1, 9).size(), 3u);
-}
-
-TEST(Logits, NanIsNoAnswer) {
-  const LastLogits logits(Tensor::of<float>({1, 1, 2}, {1, NAN}));
-  EXPECT_TRUE(contains(error_of(kInvalid, [&] { logits.best(0); }), "NaN"));
-}
-
-TEST(GenerationSettings, ListsAndTheOrderOfFiles) {
-  const TestFolder folder;
-  folder.write("config.json", R"({"eos_token_id": 5, "pad_token_id": 1})");
-  EXPECT_EQ(GenerationSettings::from_directory(folder.path()).eos_ids, (std::vector<int64_t>{5}));
-  folder.write("generation_config.json",
-               R"({"eos_token_id": [7, 5], "pad_token_id": 3, "max_length": 20})");
-  const GenerationSettings settings = GenerationSettings::from_directory(folder.path());
-  EXPECT_EQ(settings.eos_ids, (std::vector<int64_t>{7, 5}));
-  EXPECT_EQ(settings.pad_id, 3);
-  EXPECT_EQ(settings.max_length, 20);
-  EXPECT_FALSE(settings.max_new_tokens);
-}
-
-TEST(GenerationSettings, NullsAndMinusOneSayNothing) {
-  const GenerationSettings settings = GenerationSettings::from_json(
-      parse_json(R"({"eos_token_id": null, "pad_token_id": -1})", "a"),
-      parse_json(R"({"text_config": {"eos_token_id": 4}})", "b"));
-  EXPECT_EQ(settings.eos_ids, (std::vector<int64_t>{4}));
-  EXPECT_FALSE(settings.pad_id);
-}
-
-TEST(GenerationSettings, NamesWhatIsWrong) {
-  const std::string error = error_of(kInvalid, [] {
-    GenerationSettings::from_json(parse_json(R"({"eos_token_id": [2, "x"]})", "a"), Json());
-  });
-  EXPECT_TRUE(contains(error, "generation_config.json: eos_token_id"));
 }
 
 }  // namespace

@@ -51,6 +51,30 @@ TEST(RealModels, SmolLM2GivesTheReferencesTokens) {
   }
 }
 
+TEST(RealModels, SmolLM2GivesTheReferencesBeams) {
+  const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
+  ASSERT_TRUE(std::filesystem::exists(source)) << "run make models";
+  const Scratch scratch;
+  const ExportedModel exported = export_to(source, scratch.path() / "smollm2");
+  const Json cases = reference("../generation/smollm2_beams.json");
+  ASSERT_EQ(cases.size(), reference("smollm2.json").at("cases").size());
+  for (const Json& item : cases) {
+    const auto ids = item.at("input_ids").get<std::vector<int64_t>>();
+    GenerationOptions options;
+    options.max_new_tokens = 24;
+    options.num_beams = 3;
+    options.num_return_sequences = 3;
+    const Generated made = generate(
+        exported, {{"input_ids", Tensor::copy_of<int64_t>({1, std::ssize(ids)}, ids)}}, options);
+    for (size_t i = 0; i < 3; ++i) {
+      auto row = made.new_ids.at(i);
+      row.resize(static_cast<size_t>(made.lengths[i]));
+      EXPECT_EQ(row, item.at("new_ids")[i].get<std::vector<int64_t>>());
+      EXPECT_NEAR(made.scores.at(i), item.at("scores")[i].get<float>(), 1e-3);
+    }
+  }
+}
+
 TEST(RealModels, MiniLMGivesTheReferencesEmbeddings) {
   ASSERT_TRUE(std::filesystem::exists(model_path("minilm"))) << "run make models";
   const Scratch scratch;
