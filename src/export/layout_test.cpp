@@ -200,6 +200,8 @@ TEST_F(LayoutTest, RefusesGraphsThatTheToolCannotRead) {
                        "transformers.js has no files of dtype bfloat16"));
   EXPECT_TRUE(contains(message(kUnsupported, Layout::kTransformersJs, {.dynamic = false}),
                        "transformers.js needs [batch_size, number, symbol, number]"));
+  EXPECT_TRUE(contains(message(kUsage, Layout::kGenai, {.io_names = IoNames::kTransformersJs}),
+                       "needs num_logits_to_keep, which genai does not give"));
   EXPECT_TRUE(contains(error_of(kUsage, [] { layout_named("ollama"); }),
                        "need one of slipway, genai, optimum, transformers.js"));
 }
@@ -232,6 +234,24 @@ TEST_F(LayoutTest, LoadAsOneComponentAndGenerate) {
     EXPECT_EQ(Json(made.new_ids[0]), expected["new_tokens"]) << layout_name(layout);
     fs::remove_all(folder_ / "out");
   }
+}
+
+TEST_F(LayoutTest, ComponentsOfAGenerationAreRefused) {
+  const auto model = PreTrainedModel::from_pretrained(golden("llama-causal-lm"));
+  OnnxConfig config;
+  config.dynamic = true;
+  config.io_names = IoNames::kOptimum;
+  const Inputs example = model.example_inputs();
+  const ExportedModel two = OnnxExporter().export_for_generation(
+      model,
+      {{"input_ids", example.at("input_ids")}, {"attention_mask", example.at("attention_mask")}},
+      config, {});
+  EXPECT_TRUE(contains(error_of(kUnsupported,
+                                [&] {
+                                  two.save_pretrained(folder_ / "no", {.layout = Layout::kGenai,
+                                                                       .before_commit = {}});
+                                }),
+                       "the export has 2 components, genai needs the one that takes"));
 }
 
 TEST_F(LayoutTest, LoadedOnesAreCopiedAsTheyAre) {
