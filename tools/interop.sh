@@ -19,4 +19,5 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
   "$venv/bin/uv" pip install -q --python "$venv/bin/python" $packages
   echo "$packages" > "$stamp"
 fi
-exec "$venv/bin/python" tests/interop/run.py "$tool"
+"$venv/bin/python" tests/interop/run.py "$tool"
+"$venv/bin/python" tests/interop/generation.py "$tool"
