@@ -51,6 +51,18 @@ TEST_F(GenerateTool, FlagsWinOverFiles) {
   EXPECT_EQ(stopped["finish_reasons"], Json::parse(R"(["stop"])"));
 }
 
+TEST_F(GenerateTool, WarnsOfSettingsItDoesNotKnow) {
+  folder_.write("generation_config.json",
+                R"({"typical_p": 0.9, "bad_words_ids": [], "guidance_scale": 1.0, "max_new_tokens": 1})");
+  const ToolResult result = generate({"--prompt", "a", "--eos-token-id", "6"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(contains(result.err, "typical_p"));
+  EXPECT_FALSE(contains(result.err, "bad_words_ids"));
+  EXPECT_FALSE(contains(result.err, "guidance_scale"));
+  EXPECT_FALSE(contains(result.err, "end token"));
+  EXPECT_TRUE(contains(generate({"--prompt", "a"}).err, "names an end token"));
+}
+
 TEST_F(GenerateTool, SeedsRepeat) {
   const std::vector<std::string> flags = {"--prompt",      "a",   "--do-sample", "--temperature",
                                           "5",             "--top-k", "0",       "--ignore-eos",

@@ -18,6 +18,9 @@ class GenerateRun {
 
   /// Reads the prompt; the logits of its last position. Records the first step's highest.
   Logits read_prompt();
+  /// What rows that ended are fed: the padding token, where the model has it. Files name padding
+  /// tokens that only the tokenizer has; what such rows read does not matter.
+  int64_t filler() const { return filler_; }
   /// Reads ids [rows, n]; the logits of all n positions.
   Logits read(const Tensor& ids);
   /// Ends the first step's time.
@@ -46,6 +49,7 @@ class GenerateRun {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<float> scratch_;
+  int64_t filler_ = 0;
 };
 
 /// Greedy decoding and sampling: one token of each row a step.

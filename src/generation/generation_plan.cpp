@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/log.h"
 #include "slipway/error.h"
 
 namespace slipway {
@@ -66,6 +67,9 @@ void decide_length(GenerationPlan& plan, const GenerationConfig& config,
   plan.min_length = integer("min_length", config.min_length, 0, 0);
   if (config.min_new_tokens)
     plan.min_length = prompt + integer("min_new_tokens", config.min_new_tokens, 0, 0);
+  if (plan.min_length > plan.max_length())
+    log::warning_once(fmt::format("rows should have at least {} tokens but can have {}: they end there",
+                                  plan.min_length, plan.max_length()));
 }
 
 void decide_ends(GenerationPlan& plan, const GenerationConfig& config) {

@@ -11,8 +11,8 @@ namespace {
 /// The newest token of each row and its guesses, int64 [rows, 1 + width].
 class Guesses {
  public:
-  /// The batch gets as many columns as the row with most guesses; the padding token is the guess
-  /// where a row has fewer, and for rows that ended.
+  /// The batch gets as many columns as the row with most guesses; the filler is the guess where a
+  /// row has fewer, and for rows that ended.
   Guesses(const GenerateRun& run, std::span<const Sequence> rows, int64_t most) {
     std::vector<std::span<const int64_t>> found(rows.size());
     for (size_t i = 0; i < rows.size() && most > 0; ++i) {
@@ -26,7 +26,7 @@ class Guesses {
     }
     ids_ = Tensor(DType::kI64, {std::ssize(rows), 1 + width_});
     auto out = ids_.mutable_values<int64_t>();
-    std::ranges::fill(out, run.plan.pad);
+    std::ranges::fill(out, run.filler());
     for (size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].ended) continue;
       const auto row = out.subspan(i * static_cast<size_t>(1 + width_));

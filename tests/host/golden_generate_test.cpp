@@ -83,6 +83,26 @@ TEST_P(GoldenGenerate, BatchesOfThree) {
   }
 }
 
+TEST_P(GoldenGenerate, PromptLookupIsGreedy) {
+  const bool reads_one = std::get<1>(GetParam()) == "growing" || std::get<1>(GetParam()) == "static";
+  for (size_t i = 0; i < 8; ++i) {
+    const Json& one = cases_[i];
+    ASSERT_FALSE(one["settings"].contains("num_beams"));
+    const Inputs inputs = {{"input_ids", tensor_of(one["input_ids"].get<Rows>())},
+                           {"attention_mask", tensor_of(one["attention_mask"].get<Rows>())}};
+    GenerationOptions options = options_of(one["settings"]);
+    options.prompt_lookup_num_tokens = 4;
+    if (reads_one) {
+      EXPECT_TRUE(contains(
+          error_of(kUnsupported, [&] { generate(*exported_, inputs, options); }),
+          "multi_token_decode"));
+      continue;
+    }
+    EXPECT_EQ(trimmed(generate(*exported_, inputs, options)), one["new_ids"].get<Rows>())
+        << one["settings"];
+  }
+}
+
 // PC-16: what a prompt gives does not depend on the prompts beside it.
 TEST_P(GoldenGenerate, PromptsAlone) {
   for (const Json& one : cases_) {
