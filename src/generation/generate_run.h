@@ -26,8 +26,8 @@ class GenerateRun {
   /// Ends the first step's time.
   void first_token_done();
 
-  /// The processed scores of the token after a row: `logits` itself where nothing changes them, else
-  /// scratch that is valid until the next call.
+  /// The processed scores of the token after a row: `logits` itself where nothing changes them,
+  /// else scratch that is valid until the next call.
   std::span<const float> scores_after(const Sequence& row, std::span<const float> logits);
 
   /// Appends a token to a row that has not ended, tells the caller, and ends the row where it must.

@@ -129,12 +129,13 @@ void warn_of_unknown(const Json& json) {
   if (!json.is_object()) return;
   for (const auto& [key, neutral] : kNeutral.items()) {
     const auto at = json.find(key);
-    const bool is_set = at != json.end() && !at->is_null() && *at != neutral &&
-                        !(at->is_array() && at->empty());
+    const bool is_set =
+        at != json.end() && !at->is_null() && *at != neutral && !(at->is_array() && at->empty());
     if (is_set)
-      log::warning_once(fmt::format("generation_config.json sets {}, which is not supported: tokens "
-                                    "may differ from the reference's",
-                                    key));
+      log::warning_once(
+          fmt::format("generation_config.json sets {}, which is not supported: tokens "
+                      "may differ from the reference's",
+                      key));
   }
 }
 

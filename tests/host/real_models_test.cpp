@@ -95,8 +95,9 @@ TEST(RealModels, SmolLM2StopsAtTextAndGuessesAhead) {
     EXPECT_EQ(made.finish_reasons[0], FinishReason::kStop);
     size_t count = 1;
     while (text.text_of()(std::span(want).first(count)).find(stop) == std::string::npos) ++count;
-    EXPECT_EQ(made.new_ids[0],
-              std::vector<int64_t>(want.begin(), want.begin() + static_cast<std::ptrdiff_t>(count)));
+    EXPECT_EQ(
+        made.new_ids[0],
+        std::vector<int64_t>(want.begin(), want.begin() + static_cast<std::ptrdiff_t>(count)));
   }
   options.stop_strings.reset();
   options.ignore_eos = false;
