@@ -40,7 +40,8 @@ class TextProcessor {
   std::string decode(const std::vector<int64_t>& ids) const;
   /// A function that turns ids that come one by one into text; an empty optional ends the text.
   std::function<std::string(std::optional<int64_t>)> stream() const;
-  /// A function that gives the text of ids with special tokens: what stop strings are looked for in.
+  /// A function that gives the text of ids with special tokens: what stop strings are looked for
+  /// in.
   std::function<std::string(std::span<const int64_t>)> text_of() const;
 
  private:
@@ -49,9 +50,9 @@ class TextProcessor {
 };
 
 /// Settings, and what one call wants beside them. Settings that are left out come from the export's
-/// generation_config.json, then config.json, then GenerationConfig's defaults. A longest length from
-/// a file is cut to what the model has positions for; one that is given here and goes beyond them is
-/// Error{kInvalid}.
+/// generation_config.json, then config.json, then GenerationConfig's defaults. A longest length
+/// from a file is cut to what the model has positions for; one that is given here and goes beyond
+/// them is Error{kInvalid}.
 struct GenerationOptions : GenerationConfig {
   bool ignore_eos = false;  ///< rows go on after end tokens
   /// How many of the highest logits of the first step to report.
@@ -60,8 +61,8 @@ struct GenerationOptions : GenerationConfig {
   std::function<bool(int64_t row, int64_t id)> on_token;
   /// TextProcessor::text_of(), for stop strings.
   std::function<std::string(std::span<const int64_t>)> text_of;
-  /// The number of the first prompt in the random streams of sampling, which depend on the seed, the
-  /// prompt (the sequence of it) and the step: parts of a list give the same as the whole list.
+  /// The number of the first prompt in the random streams of sampling, which depend on the seed,
+  /// the prompt (the sequence of it) and the step: parts of a list give the same as the whole list.
   int64_t first_prompt = 0;
 };
 
@@ -80,8 +81,8 @@ struct Generated {
   /// Of beams: a row's log-probability divided by its length to the power of length_penalty.
   std::vector<float> scores;
   std::vector<std::vector<TokenLogit>> first_step_top;  ///< of each prompt
-  double prefill_seconds = 0;    ///< to the first token
-  double decode_seconds = 0;     ///< of the tokens after it
+  double prefill_seconds = 0;                           ///< to the first token
+  double decode_seconds = 0;                            ///< of the tokens after it
   double tokens_per_second = 0;  ///< of one row in this time; 0 for a single token
   int64_t forward_calls = 0;     ///< of the model: one for the prompt, then one a step
 };

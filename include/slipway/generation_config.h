@@ -29,8 +29,8 @@ enum class FinishReason {
 /// here. generate() checks the values that it uses and throws Error{kInvalid} naming the field.
 ///
 /// Settings act on the logits of a step in the reference's order: repetition_penalty,
-/// no_repeat_ngram_size, min_length / min_new_tokens; with do_sample then temperature, top_k, top_p,
-/// min_p. With beams they act on log-probabilities, as there.
+/// no_repeat_ngram_size, min_length / min_new_tokens; with do_sample then temperature, top_k,
+/// top_p, min_p. With beams they act on log-probabilities, as there.
 struct GenerationConfig {
   // Length, in tokens.
   std::optional<int64_t> max_new_tokens;  ///< 128 where no file says anything
@@ -39,19 +39,19 @@ struct GenerationConfig {
   std::optional<int64_t> min_length;      ///< prompt included; min_new_tokens wins; 0
 
   // End and padding.
-  std::optional<std::vector<int64_t>> eos_token_id;  ///< a row ends after any of these
-  std::optional<int64_t> pad_token_id;               ///< else the first end token, else 0
+  std::optional<std::vector<int64_t>> eos_token_id;      ///< a row ends after any of these
+  std::optional<int64_t> pad_token_id;                   ///< else the first end token, else 0
   std::optional<std::vector<std::string>> stop_strings;  ///< a row ends when its new text has one
 
   // Choice of tokens.
-  std::optional<bool> do_sample;                 ///< false: the highest score
-  std::optional<double> temperature;             ///< above 0; 1
-  std::optional<int64_t> top_k;                  ///< 0: all; 50 when sampling, as the reference
-  std::optional<double> top_p;                   ///< in (0, 1]; 1
-  std::optional<double> min_p;                   ///< in [0, 1]; none
-  std::optional<double> repetition_penalty;      ///< above 0; 1; of prompt and new ids, not padding
-  std::optional<int64_t> no_repeat_ngram_size;   ///< 0: off; of the whole row, padding too
-  std::optional<uint64_t> seed;                  ///< of sampling; 0; files have none
+  std::optional<bool> do_sample;                ///< false: the highest score
+  std::optional<double> temperature;            ///< above 0; 1
+  std::optional<int64_t> top_k;                 ///< 0: all; 50 when sampling, as the reference
+  std::optional<double> top_p;                  ///< in (0, 1]; 1
+  std::optional<double> min_p;                  ///< in [0, 1]; none
+  std::optional<double> repetition_penalty;     ///< above 0; 1; of prompt and new ids, not padding
+  std::optional<int64_t> no_repeat_ngram_size;  ///< 0: off; of the whole row, padding too
+  std::optional<uint64_t> seed;                 ///< of sampling; 0; files have none
 
   // Beams and returned sequences.
   std::optional<int64_t> num_beams;             ///< 1

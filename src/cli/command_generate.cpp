@@ -33,7 +33,8 @@ class GenerateTool {
     const Inputs inputs = command_.inputs.empty() ? processor_->encode_prompts(command_.prompts)
                                                   : read_safetensors(command_.inputs);
     const ExportedModel exported = load();
-    const bool one_row = !command_.inputs.empty() ? is_one_row(inputs) : command_.prompts.size() == 1;
+    const bool one_row =
+        !command_.inputs.empty() ? is_one_row(inputs) : command_.prompts.size() == 1;
     const Generated made = generate_rows(exported, inputs, one_row);
     if (!json_) return;
     Json result = result_json(made, processor_);
@@ -53,26 +54,31 @@ class GenerateTool {
     const int ways = int{!command_.prompts.empty()} + int{is_chat()} +
                      int{!command_.inputs.empty()} + int{!command_.batch_file.empty()};
     if (ways == 0)
-      throw Error(kUsage, "[generate] there is nothing to continue: give --prompt, --chat, "
-                          "--chat-file, --inputs or --batch-file");
+      throw Error(kUsage,
+                  "[generate] there is nothing to continue: give --prompt, --chat, "
+                  "--chat-file, --inputs or --batch-file");
     if (ways > 1)
-      throw Error(kUsage, "[generate] give one of --prompt, --chat (with --chat-file), --inputs and "
-                          "--batch-file");
+      throw Error(kUsage,
+                  "[generate] give one of --prompt, --chat (with --chat-file), --inputs and "
+                  "--batch-file");
     if (!is_chat() && !(command_.system.empty() && command_.save_chat.empty()))
       throw Error(kUsage, "[generate] --system and --save-chat go with --chat or --chat-file");
     if (command_.stream && json_)
-      throw Error(kUsage, "[generate] --stream prints text, --json prints one document at the end; "
-                          "give one of them");
+      throw Error(kUsage,
+                  "[generate] --stream prints text, --json prints one document at the end; "
+                  "give one of them");
     if (command_.stream && (command_.prompts.size() > 1 || !command_.batch_file.empty()))
-      throw Error(kUsage, "[generate] --stream prints the text of one row, there are several; leave "
-                          "it out");
+      throw Error(kUsage,
+                  "[generate] --stream prints the text of one row, there are several; leave "
+                  "it out");
   }
 
   /// Of an export without a tokenizer: nothing, when only ids are asked for.
   std::optional<TextProcessor> find_processor() const {
     std::error_code error;
     if (!command_.inputs.empty() &&
-        !std::filesystem::exists(std::filesystem::path(command_.directory) / "tokenizer.json", error))
+        !std::filesystem::exists(std::filesystem::path(command_.directory) / "tokenizer.json",
+                                 error))
       return std::nullopt;
     return TextProcessor::from_pretrained(command_.directory);
   }
@@ -95,7 +101,8 @@ class GenerateTool {
   Generated generate_rows(const ExportedModel& exported, const Inputs& inputs, bool one_row) {
     GenerationOptions options = options_;
     std::optional<TextPrinter> printer;
-    const bool wanted = command_.stream || (!json_ && !command_.no_stream && one_row && can_stream());
+    const bool wanted =
+        command_.stream || (!json_ && !command_.no_stream && one_row && can_stream());
     if (wanted && processor_) {
       printer.emplace(*processor_);
       options.on_token = [&printer](int64_t, int64_t id) {
@@ -119,8 +126,9 @@ class GenerateTool {
     Chat chat = command_.chat_file.empty() ? Chat() : Chat::from_file(command_.chat_file);
     if (!command_.system.empty()) chat.set_system(command_.system);
     if (command_.chats.empty() && !chat.wants_answer())
-      throw Error(kUsage, "[generate] the conversation's last turn is the assistant's; say something "
-                          "with --chat");
+      throw Error(kUsage,
+                  "[generate] the conversation's last turn is the assistant's; say something "
+                  "with --chat");
     std::vector<std::string> turns = command_.chats;
     if (turns.empty()) turns.emplace_back();
     std::optional<ExportedModel> exported;

@@ -74,7 +74,8 @@ void Chat::add(const std::string& role, const std::string& content) {
 
 void Chat::set_system(const std::string& content) {
   if (!messages_.empty() && messages_[0]["role"] == "system")
-    throw Error(kUsage, "[generate] the conversation has a system message already; leave out --system");
+    throw Error(kUsage,
+                "[generate] the conversation has a system message already; leave out --system");
   Chat chat;
   chat.add("system", content);
   for (Json& message : messages_) chat.messages_.push_back(std::move(message));

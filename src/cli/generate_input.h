@@ -13,15 +13,17 @@ namespace slipway::cli {
 /// A conversation: a list of {"role", "content"} objects.
 class Chat {
  public:
-  /// Reads the list of a JSON file. Throws Error{kInvalid} naming the file and the message where one
-  /// is not an object with a role and a content.
+  /// Reads the list of a JSON file. Throws Error{kInvalid} naming the file and the message where
+  /// one is not an object with a role and a content.
   static Chat from_file(const std::string& path);
 
   /// Throws Error{kInvalid} for text that is not UTF-8.
   void add(const std::string& role, const std::string& content);
   /// What stands before everything else. Throws Error{kUsage} when there is one already.
   void set_system(const std::string& content);
-  bool wants_answer() const { return !messages_.empty() && messages_.back()["role"] != "assistant"; }
+  bool wants_answer() const {
+    return !messages_.empty() && messages_.back()["role"] != "assistant";
+  }
   const Json& messages() const { return messages_; }
   /// Writes the list as from_file reads it.
   void save(const std::string& path) const;

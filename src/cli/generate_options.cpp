@@ -102,14 +102,16 @@ void add_search(CLI::App& sub, GenerateCommand& command) {
   GenerationOptions& settings = command.settings;
   sub.add_option("--num-beams", settings.num_beams, "Rows that are followed at once; 1")
       ->group(group);
-  sub.add_option("--length-penalty", settings.length_penalty, "Above 0: longer rows score higher; 1")
+  sub.add_option("--length-penalty", settings.length_penalty,
+                 "Above 0: longer rows score higher; 1")
       ->group(group);
   sub.add_option("--early-stopping", command.early_stopping,
                  "true: end with num-beams finished rows; never: only when none can improve")
       ->check(CLI::IsMember({"true", "false", "never"}))
       ->group(group);
-  sub.add_option("--prompt-lookup", settings.prompt_lookup_num_tokens,
-                 "Check up to this many guesses from earlier text in one step; same tokens as greedy")
+  sub.add_option(
+         "--prompt-lookup", settings.prompt_lookup_num_tokens,
+         "Check up to this many guesses from earlier text in one step; same tokens as greedy")
       ->group(group);
 }
 

@@ -10,10 +10,14 @@ namespace {
 
 const char* name_of(FinishReason reason) {
   switch (reason) {
-    case FinishReason::kEos: return "eos";
-    case FinishReason::kStop: return "stop";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kCaller: return "caller";
+    case FinishReason::kEos:
+      return "eos";
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCaller:
+      return "caller";
   }
   return "";
 }

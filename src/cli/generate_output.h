@@ -20,8 +20,8 @@ Json rows_json(const Generated& made, size_t begin, size_t end,
 /// The same for all rows, with the first step's highest logits.
 Json result_json(const Generated& made, const std::optional<TextProcessor>& processor);
 
-/// The rows' texts, or their ids without a processor; `title` of each row stands before it unless it
-/// is empty.
+/// The rows' texts, or their ids without a processor; `title` of each row stands before it unless
+/// it is empty.
 void print_rows(const Generated& made, const std::optional<TextProcessor>& processor,
                 const std::function<std::string(size_t row)>& title);
 

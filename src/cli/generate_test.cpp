@@ -42,19 +42,34 @@ class GenerateTool : public testing::Test {
 
 TEST_F(GenerateTool, FlagsWinOverFiles) {
   EXPECT_EQ(json({"--prompt", "a"})["new_ids"], Json::parse("[[2, 3, 4, 5]]"));
-  EXPECT_EQ(json({"--prompt", "a", "--eos-token-id", "7,4"})["new_ids"], Json::parse("[[2, 3, 4]]"));
+  EXPECT_EQ(json({"--prompt", "a", "--eos-token-id", "7,4"})["new_ids"],
+            Json::parse("[[2, 3, 4]]"));
   EXPECT_EQ(json({"--prompt", "d", "--eos-token-id", "3", "--eos-token-id", "6"})["new_ids"],
             Json::parse("[[5, 6]]"));
-  EXPECT_EQ(json({"--prompt", "d", "--min-new-tokens", "3"})["finish_reasons"], Json::parse(R"(["length"])"));
+  EXPECT_EQ(json({"--prompt", "d", "--min-new-tokens", "3"})["finish_reasons"],
+            Json::parse(R"(["length"])"));
   const Json stopped = json({"--prompt", "a", "--stop", "d", "--stop", "x"});
   EXPECT_EQ(stopped["new_ids"], Json::parse("[[2, 3, 4]]"));
   EXPECT_EQ(stopped["finish_reasons"], Json::parse(R"(["stop"])"));
 }
 
+TEST_F(GenerateTool, WarnsOfSettingsItDoesNotKnow) {
+  folder_.write(
+      "generation_config.json",
+      R"({"typical_p": 0.9, "bad_words_ids": [], "guidance_scale": 1.0, "max_new_tokens": 1})");
+  const ToolResult result = generate({"--prompt", "a", "--eos-token-id", "6"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(contains(result.err, "typical_p"));
+  EXPECT_FALSE(contains(result.err, "bad_words_ids"));
+  EXPECT_FALSE(contains(result.err, "guidance_scale"));
+  EXPECT_FALSE(contains(result.err, "end token"));
+  EXPECT_TRUE(contains(generate({"--prompt", "a"}).err, "names an end token"));
+}
+
 TEST_F(GenerateTool, SeedsRepeat) {
-  const std::vector<std::string> flags = {"--prompt",      "a",   "--do-sample", "--temperature",
-                                          "5",             "--top-k", "0",       "--ignore-eos",
-                                          "--max-new-tokens", "20", "--seed"};
+  const std::vector<std::string> flags = {"--prompt", "a", "--do-sample",  "--temperature",    "5",
+                                          "--top-k",  "0", "--ignore-eos", "--max-new-tokens", "20",
+                                          "--seed"};
   const auto with_seed = [&](const char* seed) {
     auto all = flags;
     all.emplace_back(seed);
@@ -62,7 +77,8 @@ TEST_F(GenerateTool, SeedsRepeat) {
   };
   EXPECT_EQ(with_seed("1"), with_seed("1"));
   EXPECT_NE(with_seed("1"), with_seed("2"));
-  EXPECT_EQ(json({"--prompt", "a", "--do-sample", "--num-return-sequences", "3"})["text"].size(), 3u);
+  EXPECT_EQ(json({"--prompt", "a", "--do-sample", "--num-return-sequences", "3"})["text"].size(),
+            3u);
 }
 
 TEST_F(GenerateTool, GreedyWinsOverAFileThatSamples) {
@@ -98,17 +114,20 @@ TEST_F(GenerateTool, PromptLookupTakesFewerCalls) {
 TEST_F(GenerateTool, TurnsBuildOnAnswers) {
   // The template joins the turns' words and adds the word b.
   const std::string talk = (folder_ / "talk.json").string();
-  const Json two = json({"--chat", "a", "--chat", "d", "--max-new-tokens", "2", "--save-chat", talk});
+  const Json two =
+      json({"--chat", "a", "--chat", "d", "--max-new-tokens", "2", "--save-chat", talk});
   EXPECT_EQ(two["messages"], Json::parse(R"([
       {"role": "user", "content": "a"}, {"role": "assistant", "content": "c d"},
       {"role": "user", "content": "d"}, {"role": "assistant", "content": "c d"}])"));
   EXPECT_EQ(two["input_ids"], Json::parse("[[1, 3, 4, 4, 2]]"));
   EXPECT_EQ(Json::parse(TestFolder::read(talk)), two["messages"]);
-  const Json more = json({"--chat-file", talk, "--system", "g", "--chat", "e", "--max-new-tokens", "1"});
+  const Json more =
+      json({"--chat-file", talk, "--system", "g", "--chat", "e", "--max-new-tokens", "1"});
   EXPECT_EQ(more["messages"].size(), 7u);
   EXPECT_EQ(more["input_ids"], Json::parse("[[7, 1, 3, 4, 4, 3, 4, 5, 2]]"));
   folder_.write("open.json", R"([{"role": "user", "content": "f"}])");
-  EXPECT_EQ(json({"--chat-file", (folder_ / "open.json").string()})["input_ids"], Json::parse("[[6, 2]]"));
+  EXPECT_EQ(json({"--chat-file", (folder_ / "open.json").string()})["input_ids"],
+            Json::parse("[[6, 2]]"));
 }
 
 TEST_F(GenerateTool, RefusesBrokenConversations) {
@@ -123,9 +142,10 @@ TEST_F(GenerateTool, RefusesBrokenConversations) {
   EXPECT_TRUE(contains(error(R"([{"role": "assistant", "content": "a"}])", 2), "--chat"));
   EXPECT_TRUE(contains(error("[", 3), "talk.json"));
   folder_.write("talk.json", R"([{"role": "system", "content": "a"}])");
-  EXPECT_EQ(generate({"--chat-file", (folder_ / "talk.json").string(), "--system", "b", "--chat", "c"})
-                .code,
-            2);
+  EXPECT_EQ(
+      generate({"--chat-file", (folder_ / "talk.json").string(), "--system", "b", "--chat", "c"})
+          .code,
+      2);
 }
 
 TEST_F(GenerateTool, BatchFilesInTheirOrder) {
@@ -163,10 +183,11 @@ TEST_F(GenerateTool, BatchSizesDoNotChangeSamples) {
 }
 
 TEST_F(GenerateTool, JsonLinesOfPromptsAndConversations) {
-  const std::string file =
-      folder_.write("lines.jsonl", R"({"prompt": "a b"}
+  const std::string file = folder_
+                               .write("lines.jsonl", R"({"prompt": "a b"}
 {"messages": [{"role": "user", "content": "e"}]}
-)").string();
+)")
+                               .string();
   const auto all = lines({"--batch-file", file, "--max-new-tokens", "1"});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]["new_ids"], Json::parse("[[3]]"));
@@ -175,8 +196,7 @@ TEST_F(GenerateTool, JsonLinesOfPromptsAndConversations) {
 
 TEST_F(GenerateTool, BrokenLinesAreNamedBeforeAnyWork) {
   const auto error = [&](const std::string& text) {
-    const ToolResult result =
-        generate({"--batch-file", folder_.write("lines.txt", text).string()});
+    const ToolResult result = generate({"--batch-file", folder_.write("lines.txt", text).string()});
     EXPECT_EQ(result.code, 3) << result.err;
     EXPECT_EQ(result.out, "");
     return result.err;
@@ -191,7 +211,8 @@ TEST_F(GenerateTool, BrokenLinesAreNamedBeforeAnyWork) {
 }
 
 TEST_F(GenerateTool, StreamsOneRow) {
-  EXPECT_EQ(generate({"--prompt", "a", "--stream"}).out, generate({"--prompt", "a", "--no-stream"}).out);
+  EXPECT_EQ(generate({"--prompt", "a", "--stream"}).out,
+            generate({"--prompt", "a", "--no-stream"}).out);
   EXPECT_EQ(generate({"--prompt", "a", "--stream", "--json"}).code, 2);
   EXPECT_EQ(generate({"--prompt", "a", "--prompt", "b", "--stream"}).code, 2);
   EXPECT_EQ(generate({"--prompt", "a", "--stream", "--no-stream"}).code, 2);

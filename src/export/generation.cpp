@@ -79,16 +79,18 @@ GenerationConfig merged_settings(const ExportedModel& exported, const Generation
     const bool fits = made_for && prompt <= *made_for && (!limit || *made_for < *limit);
     settings.max_new_tokens = default_new_tokens(settings, prompt, fits ? made_for : limit);
   } else if (made_for && settings.max_new_tokens.value_or(0) > *made_for - prompt + 1) {
-    log::warning_once(fmt::format("the model was made for {} positions; beyond them its tokens mean "
-                                  "little",
-                                  *made_for));
+    log::warning_once(
+        fmt::format("the model was made for {} positions; beyond them its tokens mean "
+                    "little",
+                    *made_for));
   }
   const bool has_ends = settings.eos_token_id && !settings.eos_token_id->empty();
   if (has_ends && !settings.pad_token_id) settings.pad_token_id = settings.eos_token_id->front();
   if (options.ignore_eos) settings.eos_token_id.reset();
   else if (!has_ends)
-    log::warning_once("neither generation_config.json nor config.json names an end token: rows go "
-                      "on to max_new_tokens");
+    log::warning_once(
+        "neither generation_config.json nor config.json names an end token: rows go "
+        "on to max_new_tokens");
   return settings;
 }
 
@@ -102,10 +104,14 @@ bool chooses_slots(const DecoderGraphs& graphs) {
                       });
 }
 
-/// As many as the call needs: attention reads all slots of a cache, used or not.
-int64_t needed_slots(const GenerationConfig& settings, int64_t prompt) {
-  if (settings.max_new_tokens) return prompt + std::max<int64_t>(*settings.max_new_tokens, 1);
-  return std::max(settings.max_length.value_or(1), prompt);
+/// As many as the call needs, since attention reads all slots of a cache, used or not; but no more
+/// than the model has positions: memory for more than that is not taken unasked.
+int64_t needed_slots(const GenerationConfig& settings, int64_t prompt,
+                     std::optional<int64_t> made_for) {
+  const int64_t last = settings.max_new_tokens ? prompt + *settings.max_new_tokens - 1
+                                               : settings.max_length.value_or(1) - 1;
+  const int64_t needed = std::max<int64_t>({last, prompt, 1});
+  return made_for ? std::min(needed, *made_for) : needed;
 }
 
 Tensor find_input(const Inputs& inputs, const std::string& name) {
@@ -163,12 +169,13 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
   const GenerationConfig settings =
       merged_settings(exported, options, prompt, limit, state_options.max_positions);
   if (settings.prompt_lookup_num_tokens && !reads_many_tokens(graphs))
-    throw Error(kUnsupported,
-                "[generate] prompt_lookup_num_tokens needs a decoder that reads many tokens at once, "
-                "this one reads one; export it with multi_token_decode");
+    throw Error(
+        kUnsupported,
+        "[generate] prompt_lookup_num_tokens needs a decoder that reads many tokens at once, "
+        "this one reads one; export it with multi_token_decode");
   state_options.max_cache_len = options.max_cache_len;
   if (chooses && !options.max_cache_len)
-    state_options.max_cache_len = needed_slots(settings, prompt);
+    state_options.max_cache_len = needed_slots(settings, prompt, state_options.max_positions);
   const auto state = make_decoder_state(graphs, state_options);
   const GenerateHooks hooks{options.on_token, options.text_of, options.first_step_top,
                             options.first_prompt};

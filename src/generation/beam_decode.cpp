@@ -46,8 +46,8 @@ class BeamDecoder {
   std::vector<Beams> beams_;
   Sampler sampler_;
   std::vector<int64_t> sources_;
-  std::vector<float> scores_;            ///< of one prompt: [num_beams, vocabulary], sums
-  std::vector<BeamStep> possible_;       ///< of one prompt, when sampling
+  std::vector<float> scores_;       ///< of one prompt: [num_beams, vocabulary], sums
+  std::vector<BeamStep> possible_;  ///< of one prompt, when sampling
 };
 
 /// The processed log-probabilities of each beam's next token, added to its sum.
@@ -70,9 +70,8 @@ std::vector<BeamStep> BeamDecoder::choose(size_t prompt, const Logits& logits, i
     }
   }
   const int64_t wanted = beams_[prompt].step_count();
-  std::vector<BeamStep> steps = run_.plan.do_sample
-                                    ? sample(prompt, step)
-                                    : best_steps(scores_, logits.vocabulary(), wanted);
+  std::vector<BeamStep> steps =
+      run_.plan.do_sample ? sample(prompt, step) : best_steps(scores_, logits.vocabulary(), wanted);
   if (std::ssize(steps) < wanted)
     throw Error(kInvalid, fmt::format("[generate] {} beams need {} continuations, but only {} are "
                                       "possible; use fewer beams",
@@ -90,11 +89,10 @@ std::vector<BeamStep> BeamDecoder::sample(size_t prompt, int64_t step) {
     order.emplace_back(static_cast<double>(possible_[i].score) - std::log(-std::log(u)), i);
   }
   const auto count = std::min(order.size(), static_cast<size_t>(beams_[prompt].step_count()));
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-      [](const auto& a, const auto& b) {
-        return a.first != b.first ? a.first > b.first : a.second < b.second;
-      });
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [](const auto& a, const auto& b) {
+                      return a.first != b.first ? a.first > b.first : a.second < b.second;
+                    });
   std::vector<BeamStep> steps;
   for (size_t i = 0; i < count; ++i) steps.push_back(possible_[order[i].second]);
   return steps;

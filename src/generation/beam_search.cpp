@@ -62,14 +62,14 @@ std::vector<int64_t> Beams::advance(std::span<const BeamStep> steps,
 }
 
 void Beams::update_finished(std::span<const BeamStep> steps, const std::vector<bool>& ends) {
-  const bool closed =
-      !can_improve_ || (plan_.early_stopping == EarlyStopping::kTrue && is_full());
+  const bool closed = !can_improve_ || (plan_.early_stopping == EarlyStopping::kTrue && is_full());
   const auto divisor =
       static_cast<float>(std::pow(static_cast<double>(made_ + 1), plan_.length_penalty));
   std::vector<Hypothesis> all = std::move(finished_);
   for (size_t i = 0; i < count_; ++i) {
     if (closed || !ends[i]) continue;
-    all.push_back({running_[static_cast<size_t>(steps[i].beam)].ids, steps[i].score / divisor, true});
+    all.push_back(
+        {running_[static_cast<size_t>(steps[i].beam)].ids, steps[i].score / divisor, true});
     all.back().ids.push_back(steps[i].token);
   }
   std::vector<float> scores;
@@ -80,18 +80,15 @@ void Beams::update_finished(std::span<const BeamStep> steps, const std::vector<b
 
 /// The best that the first running beam can reach against the worst that is finished.
 void Beams::update_can_improve() {
-  const bool to_the_end =
-      plan_.early_stopping == EarlyStopping::kNever && plan_.length_penalty > 0;
+  const bool to_the_end = plan_.early_stopping == EarlyStopping::kNever && plan_.length_penalty > 0;
   const int64_t length = to_the_end ? plan_.max_new_tokens : made_;
-  const float best =
-      running_[0].score /
-      static_cast<float>(std::pow(static_cast<double>(length), plan_.length_penalty));
+  const float best = running_[0].score / static_cast<float>(std::pow(static_cast<double>(length),
+                                                                     plan_.length_penalty));
   const float worst = is_full() ? finished_.back().score : kOut;
   can_improve_ = can_improve_ && best > worst;
 }
 
-std::vector<BeamStep> best_steps(std::span<const float> scores, int64_t vocabulary,
-                                 int64_t count) {
+std::vector<BeamStep> best_steps(std::span<const float> scores, int64_t vocabulary, int64_t count) {
   const auto is_better = [](const BeamStep& a, const BeamStep& b) {
     if (a.score != b.score) return a.score > b.score;
     return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;

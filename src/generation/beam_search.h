@@ -24,21 +24,21 @@ struct Hypothesis {
   bool is_finished = false;
 };
 
-/// The beams of one prompt. Scores are float32 and combined as in the reference: a continuation that
-/// is out of the question has 1e9 taken off.
+/// The beams of one prompt. Scores are float32 and combined as in the reference: a continuation
+/// that is out of the question has 1e9 taken off.
 class Beams {
  public:
   explicit Beams(const GenerationPlan& plan);
 
-  /// The number of continuations that advance() takes: num_beams times the number of end tokens plus
-  /// one, and at least twice num_beams.
+  /// The number of continuations that advance() takes: num_beams times the number of end tokens
+  /// plus one, and at least twice num_beams.
   int64_t step_count() const { return step_count_; }
   const std::vector<Hypothesis>& running() const { return running_; }
 
   /// Takes the best continuations in falling order (sampled ones in the order of their drawing) and
-  /// whether each `ends` a row. Those that do not end go on as the running beams; of those that end,
-  /// the ones among the first num_beams compete for the finished places. Returns for each running
-  /// beam the beam that it continues.
+  /// whether each `ends` a row. Those that do not end go on as the running beams; of those that
+  /// end, the ones among the first num_beams compete for the finished places. Returns for each
+  /// running beam the beam that it continues.
   std::vector<int64_t> advance(std::span<const BeamStep> steps, const std::vector<bool>& ends);
 
   /// Whether running beams may still change the finished ones: by early_stopping.
@@ -60,8 +60,8 @@ class Beams {
   bool can_improve_ = true;
 };
 
-/// The `count` best of all continuations: `scores` [beams * vocabulary] are the sums. The lower beam,
-/// then the lower token comes first among equals.
+/// The `count` best of all continuations: `scores` [beams * vocabulary] are the sums. The lower
+/// beam, then the lower token comes first among equals.
 std::vector<BeamStep> best_steps(std::span<const float> scores, int64_t vocabulary, int64_t count);
 
 }  // namespace slipway

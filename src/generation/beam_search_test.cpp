@@ -30,8 +30,7 @@ GenerationPlan two_beams(double length_penalty, EarlyStopping early = EarlyStopp
 
 TEST(BeamSteps, BestFirstTheLowerPlaceAmongEquals) {
   const std::vector<float> scores = {1, 4, 4, 0, 5, 4};
-  EXPECT_EQ(best_steps(scores, 3, 3),
-            (std::vector<BeamStep>{{1, 1, 5}, {0, 1, 4}, {0, 2, 4}}));
+  EXPECT_EQ(best_steps(scores, 3, 3), (std::vector<BeamStep>{{1, 1, 5}, {0, 1, 4}, {0, 2, 4}}));
   EXPECT_EQ(best_steps(scores, 3, 100).size(), 6u);
 }
 
@@ -94,7 +93,8 @@ TEST(BeamDecoding, WideBeamsFindTheBestSequence) {
   };
   for (int64_t a = 0; a < 3; ++a)
     for (int64_t b = 0; b < 3; ++b)
-      all[-(logs({1})[static_cast<size_t>(a)] + logs({1, a})[static_cast<size_t>(b)]) / 2.0] = {a, b};
+      all[-(logs({1})[static_cast<size_t>(a)] + logs({1, a})[static_cast<size_t>(b)]) / 2.0] = {a,
+                                                                                                b};
   auto best = all.begin();
   for (size_t i = 0; i < 3; ++i, ++best) {
     EXPECT_EQ(made.new_ids[i], best->second);
@@ -160,6 +160,30 @@ TEST(BeamDecoding, SamplingIsReproducible) {
   EXPECT_NE(run(), first);
 }
 
+TEST(BeamDecoding, SamplesWithoutReplacement) {
+  // Two beams draw two tokens first; the likelier of them is the answer.
+  const std::vector<double> p = {0.5, 0.25, 0.15, 0.1};
+  FakeState state([&](const FakeState::Row&) {
+    std::vector<float> logits;
+    for (const double one : p) logits.push_back(static_cast<float>(std::log(one)));
+    return logits;
+  });
+  GenerationConfig config;
+  config.max_new_tokens = 1;
+  config.num_beams = 2;
+  config.do_sample = true;
+  std::map<int64_t, double> want, got;
+  for (size_t a = 0; a < 4; ++a)
+    for (size_t b = 0; b < 4; ++b)
+      if (a != b) want[static_cast<int64_t>(std::min(a, b))] += p[a] * p[b] / (1 - p[a]);
+  constexpr int kRuns = 20000;
+  for (int seed = 0; seed < kRuns; ++seed) {
+    config.seed = static_cast<uint64_t>(seed);
+    got[generate_tokens(state, ids_of({1, 1}, {0}), {}, config, {}).new_ids[0][0]] += 1.0 / kRuns;
+  }
+  for (const auto& [id, share] : want) EXPECT_NEAR(got[id], share, 0.015) << id;
+}
+
 TEST(BeamDecoding, RefusesStreamingAndSmallVocabularies) {
   GenerationConfig config;
   config.num_beams = 5;
@@ -169,8 +193,8 @@ TEST(BeamDecoding, RefusesStreamingAndSmallVocabularies) {
   GenerateHooks hooks;
   hooks.on_token = [](int64_t, int64_t) { return true; };
   const Tensor prompt = ids_of({1, 1}, {1});
-  EXPECT_TRUE(contains(
-      error_of(kUsage, [&] { generate_tokens(state, prompt, {}, config, hooks); }), "num_beams is 5"));
+  EXPECT_TRUE(contains(error_of(kUsage, [&] { generate_tokens(state, prompt, {}, config, hooks); }),
+                       "num_beams is 5"));
   config.eos_token_id = {{1}};
   config.num_beams = 5;
   FakeState one(test::scrambled(2));

@@ -53,9 +53,7 @@ class FakeState : public DecoderState {
   void crop(int64_t length) override {
     for (auto& row : rows_) row.resize(static_cast<size_t>(length));
   }
-  std::unique_ptr<DecoderState> copy() const override {
-    return std::make_unique<FakeState>(*this);
-  }
+  std::unique_ptr<DecoderState> copy() const override { return std::make_unique<FakeState>(*this); }
 
   Row real_ids(size_t row) const {
     Row ids;

@@ -1,7 +1,9 @@
-// Continues prompts with a decoder: one call's start, its shared parts, and greedy and sampled steps.
+// Continues prompts with a decoder: one call's start, its shared parts, and greedy and sampled
+// steps.
 #include "generation/generate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -30,13 +32,13 @@ Logits GenerateRun::read_prompt() {
   state.reset();
   ++result.forward_calls;
   const Logits logits(state.forward(prompt.ids, prompt.mask, 1), prompt.batch(), 1);
-  for (const int64_t id : plan.eos)
-    if (id >= logits.vocabulary())
-      throw Error(kInvalid, fmt::format("[generate] eos_token_id has {}, the model has {} tokens", id,
-                                        logits.vocabulary()));
-  if (plan.pad >= logits.vocabulary())
-    throw Error(kInvalid, fmt::format("[generate] pad_token_id is {}, the model has {} tokens",
-                                      plan.pad, logits.vocabulary()));
+  const auto is_foreign = [&](int64_t id) { return id >= logits.vocabulary(); };
+  if (!plan.eos.empty() && std::ranges::all_of(plan.eos, is_foreign))
+    throw Error(kInvalid,
+                fmt::format("[generate] eos_token_id has {}, the model has {} tokens, so no "
+                            "row would end",
+                            fmt::join(plan.eos, ", "), logits.vocabulary()));
+  filler_ = is_foreign(plan.pad) ? 0 : plan.pad;
   if (hooks.first_step_top > 0)
     for (int64_t row = 0; row < prompt.batch(); ++row)
       result.first_step_top.push_back(top_tokens(logits.at(row, 0), hooks.first_step_top));
@@ -97,12 +99,13 @@ GeneratedTokens decode_token_by_token(GenerateRun& run) {
     const Logits logits = first ? run.read_prompt() : run.read(column_of(next));
     bool goes_on = true;
     for (size_t i = 0; i < rows.size(); ++i) {
-      next[i] = run.plan.pad;
+      next[i] = run.filler();
       if (rows[i].ended) continue;
       const auto index = static_cast<int64_t>(i);
       const auto scores = run.scores_after(rows[i], logits.at(first ? index / copies : index, 0));
       if (run.plan.do_sample) {
-        RandomStream random(run.plan.seed, static_cast<uint64_t>(run.hooks.first_prompt * copies + index),
+        RandomStream random(run.plan.seed,
+                            static_cast<uint64_t>(run.hooks.first_prompt * copies + index),
                             static_cast<uint64_t>(step));
         next[i] = Sampler::choose(sampler.candidates(scores, index), random);
       } else {
@@ -131,10 +134,11 @@ GeneratedTokens generate_tokens(DecoderState& state, const Tensor& input_ids,
   if (plan.lookup_tokens > 0) return decode_with_prompt_lookup(run);
   if (plan.num_beams == 1) return decode_token_by_token(run);
   if (hooks.on_token)
-    throw Error(kUsage,
-                fmt::format("[generate] num_beams is {}, and beams are known at their end only; set "
-                            "num_beams to 1 or do not ask for tokens one by one",
-                            plan.num_beams));
+    throw Error(
+        kUsage,
+        fmt::format("[generate] num_beams is {}, and beams are known at their end only; set "
+                    "num_beams to 1 or do not ask for tokens one by one",
+                    plan.num_beams));
   return decode_beams(run);
 }
 

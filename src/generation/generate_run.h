@@ -18,13 +18,16 @@ class GenerateRun {
 
   /// Reads the prompt; the logits of its last position. Records the first step's highest.
   Logits read_prompt();
+  /// What rows that ended are fed: the padding token, where the model has it. Files name padding
+  /// tokens that only the tokenizer has; what such rows read does not matter.
+  int64_t filler() const { return filler_; }
   /// Reads ids [rows, n]; the logits of all n positions.
   Logits read(const Tensor& ids);
   /// Ends the first step's time.
   void first_token_done();
 
-  /// The processed scores of the token after a row: `logits` itself where nothing changes them, else
-  /// scratch that is valid until the next call.
+  /// The processed scores of the token after a row: `logits` itself where nothing changes them,
+  /// else scratch that is valid until the next call.
   std::span<const float> scores_after(const Sequence& row, std::span<const float> logits);
 
   /// Appends a token to a row that has not ended, tells the caller, and ends the row where it must.
@@ -46,6 +49,7 @@ class GenerateRun {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<float> scratch_;
+  int64_t filler_ = 0;
 };
 
 /// Greedy decoding and sampling: one token of each row a step.

@@ -57,8 +57,8 @@ TEST(Greedy, RowsEndAloneAndAreFedPadding) {
     seen.emplace_back(row, id);
     return true;
   };
-  const GeneratedTokens made =
-      generate_tokens(state, ids_of({2, 2}, {0, 1, 0, 3}), ids_of({2, 2}, {1, 1, 0, 1}), config, hooks);
+  const GeneratedTokens made = generate_tokens(state, ids_of({2, 2}, {0, 1, 0, 3}),
+                                               ids_of({2, 2}, {1, 1, 0, 1}), config, hooks);
   EXPECT_EQ(made.new_ids, (Rows{{2, 3, 5, 5}, {4, 5, 6, 7}}));
   EXPECT_EQ(made.lengths, (Ids{2, 4}));
   EXPECT_EQ(made.finish_reasons, (Reasons(2, FinishReason::kEos)));
@@ -106,7 +106,8 @@ TEST(Greedy, CallerCanStop) {
   FakeState state(successor);
   GenerateHooks hooks;
   hooks.on_token = [](int64_t, int64_t id) { return id != 4; };
-  const GeneratedTokens made = generate_tokens(state, ids_of({1, 1}, {1}), {}, new_tokens(9), hooks);
+  const GeneratedTokens made =
+      generate_tokens(state, ids_of({1, 1}, {1}), {}, new_tokens(9), hooks);
   EXPECT_EQ(made.new_ids, (Rows{{2, 3, 4}}));
   EXPECT_EQ(made.finish_reasons[0], FinishReason::kCaller);
 }
@@ -118,8 +119,7 @@ TEST(StopStrings, EndAtTheTokenThatCompletesThem) {
   config.pad_token_id = 0;
   GenerateHooks hooks;
   hooks.text_of = letters;
-  const GeneratedTokens made =
-      generate_tokens(state, ids_of({2, 1}, {1, 5}), {}, config, hooks);
+  const GeneratedTokens made = generate_tokens(state, ids_of({2, 1}, {1, 5}), {}, config, hooks);
   EXPECT_EQ(made.new_ids, (Rows{{2, 3, 4, 0, 0, 0, 0}, {6, 7, 0, 1, 2, 3, 4}}));
   EXPECT_EQ(made.finish_reasons, (Reasons(2, FinishReason::kStop)));
   // The prompt's own text does not count.
@@ -146,9 +146,11 @@ TEST(StopStrings, NeedText) {
   FakeState state(successor);
   GenerationConfig config;
   config.stop_strings = {{"x"}};
-  EXPECT_TRUE(contains(
-      error_of(kUsage, [&] { generate_tokens(state, ids_of({1, 1}, {1}), {}, config, {}); }),
-      "text_of"));
+  EXPECT_TRUE(contains(error_of(kUsage,
+                                [&] {
+                                  generate_tokens(state, ids_of({1, 1}, {1}), {}, config, {});
+                                }),
+                       "text_of"));
   EXPECT_EQ(state.calls, 0);
 }
 
@@ -188,17 +190,19 @@ TEST(Sampling, SeveralSequencesOfOnePrompt) {
 TEST(GenerateErrors, Prompts) {
   FakeState state(successor, 12);
   const auto error = [&](const Tensor& prompt, const Tensor& mask, int64_t count = 3) {
-    return error_of(kInvalid,
-                    [&] { generate_tokens(state, prompt, mask, new_tokens(count), {}); });
+    return error_of(kInvalid, [&] { generate_tokens(state, prompt, mask, new_tokens(count), {}); });
   };
   EXPECT_TRUE(contains(error(Tensor(DType::kI64, {1, 0}), {}), "prompt is empty"));
   EXPECT_TRUE(contains(error(Tensor(DType::kI64, {3}), {}), "shape [3]"));
-  EXPECT_TRUE(contains(error(ids_of({1, 2}, {1, 0}), ids_of({1, 2}, {1, 0})), "padded on the left"));
+  EXPECT_TRUE(
+      contains(error(ids_of({1, 2}, {1, 0}), ids_of({1, 2}, {1, 0})), "padded on the left"));
   EXPECT_TRUE(contains(error(ids_of({1, 3}, {1, 0, 1}), ids_of({1, 3}, {1, 0, 1})), "after a 1"));
-  EXPECT_TRUE(contains(error(ids_of({1, 2}, {1, 0}), ids_of({1, 2}, {0, 0})), "everywhere in row 0"));
+  EXPECT_TRUE(
+      contains(error(ids_of({1, 2}, {1, 0}), ids_of({1, 2}, {0, 0})), "everywhere in row 0"));
   EXPECT_TRUE(contains(error(ids_of({1, 2}, {1, 0}), ids_of({1, 1}, {1})), "must be equal"));
   EXPECT_TRUE(contains(error(ids_of({1, 2}, {1, 0}), ids_of({1, 2}, {2, 1})), "attention_mask"));
-  EXPECT_TRUE(contains(error(ids_of({1, 2}, {1, 0}), {}, 12), "need 13 positions, the model has 12"));
+  EXPECT_TRUE(
+      contains(error(ids_of({1, 2}, {1, 0}), {}, 12), "need 13 positions, the model has 12"));
   EXPECT_EQ(state.calls, 0);
   EXPECT_EQ(generate_tokens(state, ids_of({1, 2}, {0, 0}), {}, new_tokens(11), {}).lengths[0], 11);
 }
@@ -211,9 +215,13 @@ TEST(GenerateErrors, TokensOfAnotherModel) {
     return error_of(kInvalid, [&] { generate_tokens(state, ids_of({1, 1}, {1}), {}, config, {}); });
   };
   EXPECT_TRUE(contains(error(), "eos_token_id has 8, the model has 8 tokens"));
-  config.eos_token_id = {{1}};
+  // One of them is enough, and padding is only fed to rows that ended: as 0 where it is no token.
+  config.eos_token_id = {{2, 8}};
   config.pad_token_id = 9;
-  EXPECT_TRUE(contains(error(), "pad_token_id is 9"));
+  config.max_new_tokens = 3;
+  EXPECT_EQ(generate_tokens(state, ids_of({2, 1}, {1, 3}), {}, config, {}).new_ids,
+            (Rows{{2, 9, 9}, {4, 5, 6}}));
+  EXPECT_EQ(state.fed(0), (Ids{1, 2, 0}));
 }
 
 TEST(GenerateErrors, NanLogits) {

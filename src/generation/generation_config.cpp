@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "generation/generation_config_json.h"
 #include "slipway/error.h"
 
@@ -100,6 +101,44 @@ class Source {
   const Json& json_;
 };
 
+/// Settings of the reference that change its tokens and are not known here, with the values that
+/// change nothing.
+void warn_of_unknown(const Json& json) {
+  static const Json kNeutral = {{"bad_words_ids", nullptr},
+                                {"begin_suppress_tokens", nullptr},
+                                {"diversity_penalty", 0.0},
+                                {"dola_layers", nullptr},
+                                {"encoder_no_repeat_ngram_size", 0},
+                                {"encoder_repetition_penalty", 1.0},
+                                {"epsilon_cutoff", 0.0},
+                                {"eta_cutoff", 0.0},
+                                {"exponential_decay_length_penalty", nullptr},
+                                {"force_words_ids", nullptr},
+                                {"forced_bos_token_id", nullptr},
+                                {"forced_eos_token_id", nullptr},
+                                {"guidance_scale", 1.0},
+                                {"max_time", nullptr},
+                                {"num_beam_groups", 1},
+                                {"penalty_alpha", 0.0},
+                                {"renormalize_logits", false},
+                                {"sequence_bias", nullptr},
+                                {"suppress_tokens", nullptr},
+                                {"top_h", nullptr},
+                                {"typical_p", 1.0},
+                                {"watermarking_config", nullptr}};
+  if (!json.is_object()) return;
+  for (const auto& [key, neutral] : kNeutral.items()) {
+    const auto at = json.find(key);
+    const bool is_set =
+        at != json.end() && !at->is_null() && *at != neutral && !(at->is_array() && at->empty());
+    if (is_set)
+      log::warning_once(
+          fmt::format("generation_config.json sets {}, which is not supported: tokens "
+                      "may differ from the reference's",
+                      key));
+  }
+}
+
 Json read_file(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error) ? parse_json_file(path) : Json();
@@ -115,6 +154,7 @@ void complete(std::optional<T>& field, const std::optional<T>& other) {
 GenerationConfig generation_config_from_json(const Json& generation_config, const Json& config) {
   GenerationConfig read;
   const Source first("generation_config.json", generation_config);
+  warn_of_unknown(generation_config);
   first.read("max_new_tokens", read.max_new_tokens);
   first.read("max_length", read.max_length);
   first.read("min_new_tokens", read.min_new_tokens);

@@ -31,8 +31,8 @@ TEST(GenerationConfigFiles, ListsAndTheOrderOfFiles) {
 }
 
 TEST(GenerationConfigFiles, NullsAndMinusOneSayNothing) {
-  const GenerationConfig settings =
-      read(R"({"eos_token_id": null, "pad_token_id": -1, "top_k": null})", R"({"eos_token_id": [2]})");
+  const GenerationConfig settings = read(
+      R"({"eos_token_id": null, "pad_token_id": -1, "top_k": null})", R"({"eos_token_id": [2]})");
   EXPECT_EQ(settings.eos_token_id, Ids{2});
   EXPECT_FALSE(settings.pad_token_id);
   EXPECT_FALSE(settings.top_k);
@@ -74,10 +74,9 @@ TEST(GenerationConfigFiles, EveryField) {
 }
 
 TEST(GenerationConfigFiles, NamesWhatIsWrong) {
-  const auto error = [](const char* text) {
-    return error_of(kInvalid, [&] { read(text); });
-  };
-  EXPECT_TRUE(contains(error(R"({"eos_token_id": [2, "x"]})"), "generation_config.json: eos_token_id"));
+  const auto error = [](const char* text) { return error_of(kInvalid, [&] { read(text); }); };
+  EXPECT_TRUE(
+      contains(error(R"({"eos_token_id": [2, "x"]})"), "generation_config.json: eos_token_id"));
   EXPECT_TRUE(contains(error(R"({"pad_token_id": -2})"), "pad_token_id"));
   EXPECT_TRUE(contains(error(R"({"early_stopping": "maybe"})"), "\"never\""));
   EXPECT_TRUE(contains(error(R"({"do_sample": 1})"), "true or false"));
@@ -154,7 +153,8 @@ TEST(GenerationPlan, NamesFieldValueAndRange) {
   };
   EXPECT_TRUE(contains(sampling([](auto& c) { c.temperature = 0; }), "do_sample to false"));
   EXPECT_TRUE(contains(sampling([](auto& c) { c.top_k = -1; }), "top_k is -1, need at least 0"));
-  EXPECT_TRUE(contains(sampling([](auto& c) { c.top_p = 1.5; }), "top_p is 1.5, need a number above 0"));
+  EXPECT_TRUE(
+      contains(sampling([](auto& c) { c.top_p = 1.5; }), "top_p is 1.5, need a number above 0"));
   EXPECT_TRUE(contains(sampling([](auto& c) { c.min_p = 2; }), "min_p is 2, need a number from 0"));
   EXPECT_TRUE(contains(error_of(kInvalid, [] { plan_generation({}, 65, 64); }),
                        "the prompt has 65 tokens, the model has positions for 64"));

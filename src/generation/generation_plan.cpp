@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/log.h"
 #include "slipway/error.h"
 
 namespace slipway {
@@ -40,9 +41,10 @@ void decide_length(GenerationPlan& plan, const GenerationConfig& config,
                    std::optional<int64_t> limit) {
   const int64_t prompt = plan.prompt_length;
   if (limit && prompt > *limit)
-    throw Error(kInvalid, fmt::format("[generate] the prompt has {} tokens, the model has positions "
-                                      "for {}; shorten the prompt",
-                                      prompt, *limit));
+    throw Error(kInvalid,
+                fmt::format("[generate] the prompt has {} tokens, the model has positions "
+                            "for {}; shorten the prompt",
+                            prompt, *limit));
   if (config.max_new_tokens) {
     plan.max_new_tokens = integer("max_new_tokens", config.max_new_tokens, 0, 1);
   } else if (config.max_length) {
@@ -58,14 +60,18 @@ void decide_length(GenerationPlan& plan, const GenerationConfig& config,
     if (limit) plan.max_new_tokens = std::min(kDefaultNewTokens, *limit - prompt + 1);
   }
   if (limit && plan.max_new_tokens - 1 > *limit - prompt)
-    throw Error(kInvalid, fmt::format("[generate] a prompt of {} tokens and {} new ones need {} "
-                                      "positions, the model has {}; set max_new_tokens to at most {}",
-                                      prompt, plan.max_new_tokens,
-                                      prompt + plan.max_new_tokens - 1, *limit,
-                                      *limit - prompt + 1));
+    throw Error(kInvalid,
+                fmt::format("[generate] a prompt of {} tokens and {} new ones need {} "
+                            "positions, the model has {}; set max_new_tokens to at most {}",
+                            prompt, plan.max_new_tokens, prompt + plan.max_new_tokens - 1, *limit,
+                            *limit - prompt + 1));
   plan.min_length = integer("min_length", config.min_length, 0, 0);
   if (config.min_new_tokens)
     plan.min_length = prompt + integer("min_new_tokens", config.min_new_tokens, 0, 0);
+  if (plan.min_length > plan.max_length())
+    log::warning_once(
+        fmt::format("rows should have at least {} tokens but can have {}: they end there",
+                    plan.min_length, plan.max_length()));
 }
 
 void decide_ends(GenerationPlan& plan, const GenerationConfig& config) {
@@ -109,7 +115,8 @@ void decide_beams(GenerationPlan& plan, const GenerationConfig& config) {
                 fmt::format("at most num_beams, which is {}", plan.num_beams));
   plan.length_penalty = config.length_penalty.value_or(1);
   if (!(std::abs(plan.length_penalty) <= 100))
-    throw wrong("length_penalty", fmt::format("{}", plan.length_penalty), "a number from -100 to 100");
+    throw wrong("length_penalty", fmt::format("{}", plan.length_penalty),
+                "a number from -100 to 100");
   plan.early_stopping = config.early_stopping.value_or(EarlyStopping::kFalse);
 }
 

@@ -42,9 +42,9 @@ struct GenerationPlan {
   bool is_end(int64_t id) const;
 };
 
-/// Decides and checks. `limit` is the most tokens that a row of the model can have; a longest length
-/// that is not set is cut to it. Throws Error{kInvalid} naming the field, its value and what it may
-/// be, for fields that the call uses; also for a prompt and new tokens beyond the limit.
+/// Decides and checks. `limit` is the most tokens that a row of the model can have; a longest
+/// length that is not set is cut to it. Throws Error{kInvalid} naming the field, its value and what
+/// it may be, for fields that the call uses; also for a prompt and new tokens beyond the limit.
 GenerationPlan plan_generation(const GenerationConfig& config, int64_t prompt_length,
                                std::optional<int64_t> limit);
 

@@ -48,18 +48,20 @@ Peak peak_of(std::span<const float> scores) {
 }  // namespace
 
 Error nan_error(int64_t row) {
-  return Error(kInvalid, fmt::format("[generate] the logits of row {} hold NaN; the export does not "
-                                     "compute well in its dtype, export it as float32",
-                                     row));
+  return Error(kInvalid,
+               fmt::format("[generate] the logits of row {} hold NaN; the export does not "
+                           "compute well in its dtype, export it as float32",
+                           row));
 }
 
 Logits::Logits(Tensor logits, int64_t batch, int64_t positions) : logits_(std::move(logits)) {
   if (logits_.rank() != 3 || logits_.dtype() != DType::kF32 || logits_.dim(0) != batch ||
       logits_.dim(1) != positions || logits_.numel() == 0)
-    throw Error(kInternal, fmt::format("[generate] the decoder gave logits {} {}, need float32 [{}, "
-                                       "{}, vocabulary]; please report this",
-                                       torch_name(logits_.dtype()), shape_string(logits_.shape()),
-                                       batch, positions));
+    throw Error(
+        kInternal,
+        fmt::format("[generate] the decoder gave logits {} {}, need float32 [{}, "
+                    "{}, vocabulary]; please report this",
+                    torch_name(logits_.dtype()), shape_string(logits_.shape()), batch, positions));
 }
 
 std::span<const float> Logits::at(int64_t row, int64_t position) const {
@@ -95,10 +97,11 @@ void log_softmax(std::span<const float> scores, std::span<float> out, int64_t ro
   const Peak peak = peak_of(scores);
   if (peak.has_nan) throw nan_error(row);
   if (!std::isfinite(peak.value))
-    throw Error(kInvalid,
-                fmt::format("[generate] the highest logit of row {} is {}, need a finite number; the "
-                            "export does not compute well in its dtype, export it as float32",
-                            row, peak.value));
+    throw Error(
+        kInvalid,
+        fmt::format("[generate] the highest logit of row {} is {}, need a finite number; the "
+                    "export does not compute well in its dtype, export it as float32",
+                    row, peak.value));
   double sum = 0;
   for (const float v : scores) sum += std::exp(v - peak.value);
   const auto log_sum = static_cast<float>(std::log(sum));

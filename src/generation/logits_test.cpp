@@ -55,9 +55,15 @@ TEST(Logits, LogSoftmaxSumsToOne) {
 }
 
 TEST(Logits, OtherTensorsAreRefused) {
-  EXPECT_TRUE(contains(error_of(kInternal, [] { Logits(Tensor(DType::kF32, {2, 1, 8}), 1, 1); }),
+  EXPECT_TRUE(contains(error_of(kInternal,
+                                [] {
+                                  Logits(Tensor(DType::kF32, {2, 1, 8}), 1, 1);
+                                }),
                        "[2, 1, 8]"));
-  EXPECT_TRUE(contains(error_of(kInternal, [] { Logits(Tensor(DType::kF16, {1, 1, 8}), 1, 1); }),
+  EXPECT_TRUE(contains(error_of(kInternal,
+                                [] {
+                                  Logits(Tensor(DType::kF16, {1, 1, 8}), 1, 1);
+                                }),
                        "float16"));
 }
 
@@ -69,7 +75,8 @@ std::vector<float> processed(const GenerationPlan& plan, const std::vector<int64
   if (!plan.do_sample) return scores;
   Sampler sampler(plan);
   std::vector<float> kept(scores.size(), -kInfinity);
-  for (const Candidate& c : sampler.candidates(scores, 0)) kept[static_cast<size_t>(c.id)] = c.score;
+  for (const Candidate& c : sampler.candidates(scores, 0))
+    kept[static_cast<size_t>(c.id)] = c.score;
   return kept;
 }
 
@@ -113,7 +120,8 @@ TEST(Processors, IdleWhereNothingChanges) {
 }
 
 TEST(Sampling, DrawsFollowTheProbabilities) {
-  const std::vector<Candidate> candidates = {{3, std::log(0.5F)}, {5, std::log(0.3F)}, {9, std::log(0.2F)}};
+  const std::vector<Candidate> candidates = {
+      {3, std::log(0.5F)}, {5, std::log(0.3F)}, {9, std::log(0.2F)}};
   std::map<int64_t, int> counts;
   constexpr int kDraws = 20000;
   for (int row = 0; row < kDraws; ++row) {

@@ -11,8 +11,8 @@ namespace {
 /// The newest token of each row and its guesses, int64 [rows, 1 + width].
 class Guesses {
  public:
-  /// The batch gets as many columns as the row with most guesses; the padding token is the guess
-  /// where a row has fewer, and for rows that ended.
+  /// The batch gets as many columns as the row with most guesses; the filler is the guess where a
+  /// row has fewer, and for rows that ended.
   Guesses(const GenerateRun& run, std::span<const Sequence> rows, int64_t most) {
     std::vector<std::span<const int64_t>> found(rows.size());
     for (size_t i = 0; i < rows.size() && most > 0; ++i) {
@@ -26,7 +26,7 @@ class Guesses {
     }
     ids_ = Tensor(DType::kI64, {std::ssize(rows), 1 + width_});
     auto out = ids_.mutable_values<int64_t>();
-    std::ranges::fill(out, run.plan.pad);
+    std::ranges::fill(out, run.filler());
     for (size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].ended) continue;
       const auto row = out.subspan(i * static_cast<size_t>(1 + width_));
@@ -39,8 +39,8 @@ class Guesses {
   int64_t width() const { return width_; }
   /// The guess of a row for the token that follows position `at`.
   int64_t after(size_t row, int64_t at) const {
-    return ids_.values<int64_t>()[row * static_cast<size_t>(1 + width_) +
-                                  static_cast<size_t>(at + 1)];
+    return ids_
+        .values<int64_t>()[row * static_cast<size_t>(1 + width_) + static_cast<size_t>(at + 1)];
   }
 
  private:
@@ -73,8 +73,7 @@ struct Batch {
   int64_t room() const {
     int64_t most = run.plan.lookup_tokens;
     for (const Sequence& row : rows)
-      if (!row.ended)
-        most = std::min(most, run.plan.max_new_tokens - std::ssize(row.made()) - 1);
+      if (!row.ended) most = std::min(most, run.plan.max_new_tokens - std::ssize(row.made()) - 1);
     if (const auto limit = run.state.max_length())
       most = std::min(most, *limit - run.state.length() - 1);
     return std::max<int64_t>(most, 0);
@@ -115,8 +114,7 @@ GeneratedTokens decode_with_prompt_lookup(GenerateRun& run) {
     const Logits logits = run.read(guesses.ids());
     int64_t position = 0;
     batch.step(logits, 0);
-    while (position < guesses.width() && !batch.is_done() &&
-           batch.guessed_right(guesses, position))
+    while (position < guesses.width() && !batch.is_done() && batch.guessed_right(guesses, position))
       batch.step(logits, ++position);
     if (position < guesses.width()) run.state.crop(before + 1 + position);
   }

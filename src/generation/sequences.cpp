@@ -19,10 +19,11 @@ constexpr size_t kMoreTokens = 16;
 int64_t padding_of(std::span<const int64_t> mask, int64_t row) {
   const auto first = std::find(mask.begin(), mask.end(), 1);
   if (first == mask.end() || std::find(first, mask.end(), 0) != mask.end())
-    throw Error(kInvalid,
-                fmt::format("[{}] attention_mask has a 0 {} in row {}: prompts must be padded on the "
-                            "left and not be empty",
-                            kWhere, first == mask.end() ? "everywhere" : "after a 1", row));
+    throw Error(
+        kInvalid,
+        fmt::format("[{}] attention_mask has a 0 {} in row {}: prompts must be padded on the "
+                    "left and not be empty",
+                    kWhere, first == mask.end() ? "everywhere" : "after a 1", row));
   return first - mask.begin();
 }
 
@@ -42,10 +43,10 @@ Prompt Prompt::checked(const Tensor& input_ids, const Tensor& attention_mask) {
     prompt.mask = ones(prompt.ids.shape());
   }
   if (prompt.mask.shape() != prompt.ids.shape())
-    throw Error(kInvalid,
-                fmt::format("[{}] attention_mask has shape {}, input_ids {}; they must be equal",
-                            kWhere, shape_string(prompt.mask.shape()),
-                            shape_string(prompt.ids.shape())));
+    throw Error(
+        kInvalid,
+        fmt::format("[{}] attention_mask has shape {}, input_ids {}; they must be equal", kWhere,
+                    shape_string(prompt.mask.shape()), shape_string(prompt.ids.shape())));
   const auto width = static_cast<size_t>(prompt.length());
   for (int64_t row = 0; row < prompt.batch(); ++row)
     prompt.padding.push_back(padding_of(

@@ -37,8 +37,8 @@ class Stopping {
   /// Throws Error{kUsage} when there are stop strings but no way to get text.
   Stopping(const GenerationPlan& plan, TextOf text_of);
 
-  /// `made`: the new ids of a row, not empty. Stop strings are looked for in the text of the last of
-  /// them; one may begin and end inside of tokens.
+  /// `made`: the new ids of a row, not empty. Stop strings are looked for in the text of the last
+  /// of them; one may begin and end inside of tokens.
   std::optional<FinishReason> reason(std::span<const int64_t> made) const;
 
  private:

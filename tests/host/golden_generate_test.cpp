@@ -1,4 +1,5 @@
-// generate() against the reference's tokens and beam scores, under many settings (golden/generation).
+// generate() against the reference's tokens and beam scores, under many settings
+// (golden/generation).
 #include <map>
 #include <memory>
 
@@ -13,7 +14,8 @@ namespace {
 using Rows = std::vector<std::vector<int64_t>>;
 
 Json expectations(const std::string& name) {
-  return parse_json_file(std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests/golden/generation" / name);
+  return parse_json_file(std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests/golden/generation" /
+                         name);
 }
 
 Tensor tensor_of(const Rows& rows) {
@@ -55,8 +57,8 @@ class GoldenGenerate : public testing::TestWithParam<std::tuple<std::string, std
   void SetUp() override {
     const auto& [model, how] = GetParam();
     export_as(model, how).save_pretrained(scratch_.path() / "out");
-    exported_ = std::make_unique<ExportedModel>(
-        ExportedModel::from_pretrained(scratch_.path() / "out"));
+    exported_ =
+        std::make_unique<ExportedModel>(ExportedModel::from_pretrained(scratch_.path() / "out"));
     for (Json& one : all_)
       if (one["model"] == model) cases_.push_back(one);
     ASSERT_GE(cases_.size(), 40u);
@@ -83,6 +85,26 @@ TEST_P(GoldenGenerate, BatchesOfThree) {
   }
 }
 
+TEST_P(GoldenGenerate, PromptLookupIsGreedy) {
+  const bool reads_one =
+      std::get<1>(GetParam()) == "growing" || std::get<1>(GetParam()) == "static";
+  for (size_t i = 0; i < 8; ++i) {
+    const Json& one = cases_[i];
+    ASSERT_FALSE(one["settings"].contains("num_beams"));
+    const Inputs inputs = {{"input_ids", tensor_of(one["input_ids"].get<Rows>())},
+                           {"attention_mask", tensor_of(one["attention_mask"].get<Rows>())}};
+    GenerationOptions options = options_of(one["settings"]);
+    options.prompt_lookup_num_tokens = 4;
+    if (reads_one) {
+      EXPECT_TRUE(contains(error_of(kUnsupported, [&] { generate(*exported_, inputs, options); }),
+                           "multi_token_decode"));
+      continue;
+    }
+    EXPECT_EQ(trimmed(generate(*exported_, inputs, options)), one["new_ids"].get<Rows>())
+        << one["settings"];
+  }
+}
+
 // PC-16: what a prompt gives does not depend on the prompts beside it.
 TEST_P(GoldenGenerate, PromptsAlone) {
   for (const Json& one : cases_) {
@@ -94,11 +116,11 @@ TEST_P(GoldenGenerate, PromptsAlone) {
     const size_t copies = want.size() / ids.size();
     for (size_t row = 0; row < ids.size(); ++row) {
       const auto real = ids[row].begin() + (std::ranges::find(mask[row], 1) - mask[row].begin());
-      const Generated made = generate(*exported_, {{"input_ids", tensor_of({{real, ids[row].end()}})}},
-                                      options_of(one["settings"]));
-      EXPECT_EQ(trimmed(made),
-                Rows(want.begin() + static_cast<std::ptrdiff_t>(row * copies),
-                     want.begin() + static_cast<std::ptrdiff_t>((row + 1) * copies)))
+      const Generated made =
+          generate(*exported_, {{"input_ids", tensor_of({{real, ids[row].end()}})}},
+                   options_of(one["settings"]));
+      EXPECT_EQ(trimmed(made), Rows(want.begin() + static_cast<std::ptrdiff_t>(row * copies),
+                                    want.begin() + static_cast<std::ptrdiff_t>((row + 1) * copies)))
           << one["settings"] << " row " << row;
     }
   }
@@ -150,10 +172,11 @@ TEST(CaseGenerationSettings, FilesTravelAndExplicitSettingsWin) {
   EXPECT_EQ(run(options).lengths[0], 2);
   // The padding token of the file fills rows that ended.
   options.eos_token_id.reset();
-  const Generated batch = generate(exported,
-                                   {{"input_ids", tensor_of(one["input_ids"].get<Rows>())},
-                                    {"attention_mask", tensor_of(one["attention_mask"].get<Rows>())}},
-                                   options);
+  const Generated batch =
+      generate(exported,
+               {{"input_ids", tensor_of(one["input_ids"].get<Rows>())},
+                {"attention_mask", tensor_of(one["attention_mask"].get<Rows>())}},
+               options);
   EXPECT_EQ(batch.lengths[0], 3);
   EXPECT_EQ(batch.new_ids[0].back(), batch.new_ids[0].size() > 3 ? 3 : greedy[2]);
   EXPECT_GT(batch.new_ids[0].size(), 3u);

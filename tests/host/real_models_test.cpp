@@ -75,6 +75,38 @@ TEST(RealModels, SmolLM2GivesTheReferencesBeams) {
   }
 }
 
+TEST(RealModels, SmolLM2StopsAtTextAndGuessesAhead) {
+  const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
+  ASSERT_TRUE(std::filesystem::exists(source)) << "run make models";
+  const Scratch scratch;
+  const ExportedModel exported = export_to(source, scratch.path() / "smollm2");
+  const auto text = TextProcessor::from_pretrained(exported.directory());
+  const Json item = reference("smollm2.json").at("cases")[0];
+  const auto want = item.at("new_ids").get<std::vector<int64_t>>();
+  const Inputs inputs = text.encode_prompts({item.at("text").get<std::string>()});
+  GenerationOptions options;
+  options.max_new_tokens = 40;
+  options.text_of = text.text_of();
+  // Begins inside one token and ends inside another; the second is a special token.
+  for (const char* stop : {"nswer i", "<|im_end|>"}) {
+    options.stop_strings = {{stop}};
+    options.ignore_eos = true;
+    const Generated made = generate(exported, inputs, options);
+    EXPECT_EQ(made.finish_reasons[0], FinishReason::kStop);
+    size_t count = 1;
+    while (text.text_of()(std::span(want).first(count)).find(stop) == std::string::npos) ++count;
+    EXPECT_EQ(
+        made.new_ids[0],
+        std::vector<int64_t>(want.begin(), want.begin() + static_cast<std::ptrdiff_t>(count)));
+  }
+  options.stop_strings.reset();
+  options.ignore_eos = false;
+  options.prompt_lookup_num_tokens = 4;
+  const Generated looked = generate(exported, inputs, options);
+  EXPECT_EQ(looked.new_ids[0], want);
+  EXPECT_LT(looked.forward_calls, looked.lengths[0]);
+}
+
 TEST(RealModels, MiniLMGivesTheReferencesEmbeddings) {
   ASSERT_TRUE(std::filesystem::exists(model_path("minilm"))) << "run make models";
   const Scratch scratch;
