@@ -8,20 +8,33 @@
 
 namespace slipway {
 
+namespace {
+
+bool takes_many_tokens(const ModelRunner& runner) {
+  for (const IoSpec& input : runner.inputs())
+    if (input.name == "input_ids") return input.dims.size() == 2 && !input.dims[1].is_fixed();
+  return false;
+}
+
+}  // namespace
+
 DecoderGraphs decoder_graphs_of(const ExportedModel& exported) {
-  const ModelRunner* prompt = nullptr;
-  const ModelRunner* step = nullptr;
+  const Runner* prompt = nullptr;
+  const Runner* step = nullptr;
   std::vector<std::string> names;
   for (const auto& [name, runner] : exported.runners()) {
     names.push_back(name);
-    if (name == "model" || name == "prefill") prompt = &runner.impl().runner;
-    if (name == "model" || name == "decode") step = &runner.impl().runner;
+    if (name == "model" || name == "prefill") prompt = &runner;
+    if (name == "model" || name == "decode") step = &runner;
   }
   if (prompt == nullptr || step == nullptr || names.size() > 2)
     throw Error(kUnsupported, fmt::format("[generate] the export has the components {}, need "
                                           "'model', or 'prefill' and 'decode'",
                                           fmt::join(names, ", ")));
-  return {*prompt, *step};
+  const ModelRunner& later = step->impl().runner();
+  // A step that takes any number of tokens reads a prompt as well: one graph to load, not two.
+  if (takes_many_tokens(later)) return {later, later};
+  return {prompt->impl().runner(), later};
 }
 
 DecoderStateOptions decoder_options_of(const ExportedModel& exported) {

@@ -6,7 +6,8 @@
 
 namespace slipway {
 
-/// The graphs of "model", or of "prefill" and "decode"; they live as long as the export's runners.
+/// The graphs of "model", or of "prefill" and "decode", or "decode" alone where it takes any number
+/// of tokens; they live as long as the export's runners.
 /// Throws Error{kUnsupported} for other components.
 DecoderGraphs decoder_graphs_of(const ExportedModel& exported);
 

@@ -13,6 +13,7 @@
 #include "checkpoint/companions.h"
 #include "export/impl.h"
 #include "export/layout.h"
+#include "runtime/plugin.h"
 
 namespace slipway {
 namespace {
@@ -160,21 +161,26 @@ ExportedModel& ExportedModel::to(const RunnerOptions& options) {
   fs::path folder = impl_->directory;
   if (folder.empty()) {
     if (!impl_->temporary) {
-      impl_->temporary = std::make_unique<TemporaryDirectory>();
+      impl_->temporary = std::make_shared<TemporaryDirectory>();
       save_pretrained(impl_->temporary->path() / "export");
     }
     folder = impl_->temporary->path() / "export";
   }
+  Plugin::load(impl_->format);  // a missing runtime is known at once
   const RunnerLimits limits = limits_of(impl_->config);
   std::vector<std::pair<std::string, Runner>> loaded;
   for (const auto& [name, component] : impl_->components) {
     const Program::Impl& program = component.program.impl();
     const std::string file = program.file ? program.file_name : program_file(impl_->format, name);
-    Session session = Session::open(impl_->format, folder / file, session_options(options));
-    warn_of_drift(session.runtime());
-    loaded.emplace_back(name, Runner(std::make_shared<Runner::Impl>(
-                                  Runner::Impl{ModelRunner(std::move(session), limits)})));
+    const auto open = [format = impl_->format, path = folder / file, options, limits,
+                       keep = impl_->temporary] {
+      Session session = Session::open(format, path, session_options(options));
+      warn_of_drift(session.runtime());
+      return ModelRunner(std::move(session), limits);
+    };
+    loaded.emplace_back(name, Runner(std::make_shared<Runner::Impl>(open)));
   }
+  if (loaded.size() == 1) loaded[0].second.impl().runner();
   impl_->runners = std::move(loaded);
   return *this;
 }
@@ -198,7 +204,7 @@ Outputs ExportedModel::operator()(const Inputs& inputs) const {
 }
 
 Outputs Runner::operator()(const Inputs& inputs, const std::vector<std::string>& wanted) const {
-  return impl_->runner.run(inputs, wanted);
+  return impl_->runner().run(inputs, wanted);
 }
 
 }  // namespace slipway

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "export/decoder_of.h"
 #include "export/impl.h"
 #include "generation/decoder.h"
 #include "generation/generate.h"
@@ -18,23 +19,6 @@ namespace slipway {
 namespace {
 
 constexpr int64_t kDefaultNewTokens = 128;
-
-/// The graphs of "model", or of "prefill" and "decode".
-DecoderGraphs decoder_graphs(const ExportedModel& exported) {
-  const ModelRunner* prompt = nullptr;
-  const ModelRunner* step = nullptr;
-  std::vector<std::string> names;
-  for (const auto& [name, runner] : exported.runners()) {
-    names.push_back(name);
-    if (name == "model" || name == "prefill") prompt = &runner.impl().runner;
-    if (name == "model" || name == "decode") step = &runner.impl().runner;
-  }
-  if (prompt == nullptr || step == nullptr || names.size() > 2)
-    throw Error(kUnsupported, fmt::format("[generate] the export has the components {}, need "
-                                          "'model', or 'prefill' and 'decode'",
-                                          fmt::join(names, ", ")));
-  return {*prompt, *step};
-}
 
 /// config.json and generation_config.json of an export, or null.
 Json config_of(const ExportedModel& exported) {
@@ -159,13 +143,13 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
   if (!unused.empty())
     log::warning(fmt::format("generation makes these inputs itself, yours are not used: {}",
                              fmt::join(unused, ", ")));
-  const DecoderGraphs graphs = decoder_graphs(exported);
+  const DecoderGraphs graphs = decoder_graphs_of(exported);
   const int64_t prompt = ids.rank() == 2 ? ids.dim(1) : 0;
   const bool chooses = chooses_slots(graphs);
   std::optional<int64_t> limit = max_sequence_length(graphs);
   if (chooses && options.max_cache_len && (!limit || *options.max_cache_len < *limit))
     limit = options.max_cache_len;
-  DecoderStateOptions state_options = DecoderStateOptions::from_config(config_of(exported));
+  DecoderStateOptions state_options = decoder_options_of(exported);
   const GenerationConfig settings =
       merged_settings(exported, options, prompt, limit, state_options.max_positions);
   if (settings.prompt_lookup_num_tokens && !reads_many_tokens(graphs))
@@ -186,7 +170,7 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
 Tensor embed(const ExportedModel& exported, const TextProcessor& processor,
              const std::vector<std::string>& texts, const EmbedOptions& options) {
   exported.program();  // refuses several components
-  const ModelRunner& runner = exported.runners()[0].second.impl().runner;
+  const ModelRunner& runner = exported.runners()[0].second.impl().runner();
   const std::string output = "last_hidden_state";
   const auto has = [](const std::vector<IoSpec>& specs, const std::string& name) {
     return std::any_of(specs.begin(), specs.end(),

@@ -1,6 +1,7 @@
 // What stands behind the handles of the public API; private to layers 7 and 8.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,8 +38,21 @@ struct Program::Impl {
       file_name;  ///< of a file, below the export's directory: "model.onnx", "onnx/model.onnx"
 };
 
+/// A component that is opened in its runtime when it is first used: of an export with several,
+/// generation may need one only.
 struct Runner::Impl {
-  ModelRunner runner;
+  explicit Impl(std::function<ModelRunner()> open) : open_(std::move(open)) {}
+
+  /// Throws what opening throws; a later call tries again.
+  const ModelRunner& runner() const {
+    std::call_once(once_, [this] { opened_.emplace(open_()); });
+    return *opened_;
+  }
+
+ private:
+  std::function<ModelRunner()> open_;
+  mutable std::once_flag once_;
+  mutable std::optional<ModelRunner> opened_;
 };
 
 /// A directory that goes away with its owner.
@@ -63,7 +77,7 @@ struct ExportedModel::Impl {
   Layout layout = Layout::kSlipway;  ///< of a loaded export
 
   std::mutex mutex;                               ///< guards what follows
-  std::unique_ptr<TemporaryDirectory> temporary;  ///< of a fresh export that was called
+  std::shared_ptr<TemporaryDirectory> temporary;  ///< of a fresh export that was called
   std::vector<std::pair<std::string, Runner>> runners;
 };
 

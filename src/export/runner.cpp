@@ -94,14 +94,14 @@ void check_output(const std::string& component, const IoSpec& spec, const std::s
 
 }  // namespace
 
-std::vector<LeafSpec> Runner::inputs() const { return leaves(impl_->runner.inputs()); }
-std::vector<LeafSpec> Runner::outputs() const { return leaves(impl_->runner.outputs()); }
-std::string Runner::runtime() const { return impl_->runner.session().runtime(); }
+std::vector<LeafSpec> Runner::inputs() const { return leaves(impl_->runner().inputs()); }
+std::vector<LeafSpec> Runner::outputs() const { return leaves(impl_->runner().outputs()); }
+std::string Runner::runtime() const { return impl_->runner().session().runtime(); }
 
 bool validate_export(const ExportedModel& exported, const ValidationOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   for (const auto& [name, runner] : exported.runners()) {
-    const ModelRunner& checked = runner.impl().runner;
+    const ModelRunner& checked = runner.impl().runner();
     for (int64_t round = 0; round < 2; ++round) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       if (round > 0 && spent.count() > options.max_seconds) {

@@ -32,7 +32,7 @@ class Fixture {
   const ExportedModel& exported() const { return exported_; }
   DecoderGraphs graphs() const {
     const auto& runners = exported_.runners();
-    return {runners.front().second.impl().runner, runners.back().second.impl().runner};
+    return {runners.front().second.impl().runner(), runners.back().second.impl().runner()};
   }
   std::unique_ptr<DecoderState> state(const DecoderStateOptions& options = {}) const {
     return make_decoder_state(graphs(), options);
