@@ -46,7 +46,9 @@ struct SessionOptions {
   int intra_op_threads = 0;  ///< 0: the CPUs that this process may use (num_threads())
   int inter_op_threads = 0;  ///< 0: the runtime's default
   GraphOptimization graph_optimization = GraphOptimization::kAll;
-  std::map<std::string, std::string> config;  ///< settings passed to the runtime as they are
+  /// Settings passed to the runtime as they are. Threads sleep while they have nothing to do unless
+  /// "session.intra_op.allow_spinning" is "1" here.
+  std::map<std::string, std::string> config;
 };
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
