@@ -1,8 +1,8 @@
-"""The reference's static export and a Python loop over it.
+"""The reference's static export and Python loops over it.
 
-decode_reference.py export GGUF DIRECTORY SLOTS; decode_reference.py run DIRECTORY PROMPT_LENGTH NEW_TOKENS THREADS,
-which prints JSON. The loop binds each layer's keys and values as input and output of the graph, so that the cache is
-updated in place, and makes one array a step for each of the other inputs.
+decode_reference.py export GGUF DIRECTORY SLOTS; decode_reference.py LOOP DIRECTORY PROMPT_LENGTH NEW_TOKENS THREADS,
+which prints JSON. LOOP is `runner`, the sample of the reference's guide, or `bound`, which leaves the reference aside
+and binds each layer's keys and values as input and output of the graph, so that the cache is updated in place.
 """
 import json
 import pathlib
@@ -23,7 +23,39 @@ def export(gguf, directory, slots):
     ).save_pretrained(directory)
 
 
-class Loop:
+class Runner:
+    """The guide's loop: the runner of `decode`, tensors and a StaticCache."""
+
+    def __init__(self, directory, slots, threads):
+        import onnxruntime
+        import torch
+        from transformers.exporters import ExportedModel
+        self.torch, self.slots, self.directory = torch, slots, directory
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        self.exported = ExportedModel.from_pretrained(directory).to(session_options=options)
+        self.decode = self.exported.runners["decode"]
+
+    def start(self):
+        from transformers import AutoConfig, StaticCache
+        torch, config = self.torch, AutoConfig.from_pretrained(self.directory)
+        width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self.cache, self.position = StaticCache(config=config, max_cache_len=self.slots), 0
+        self.cache.early_initialization(1, config.num_key_value_heads, width, torch.float32, torch.device("cpu"))
+
+    def step(self, ids):
+        torch = self.torch
+        positions = torch.arange(self.position, self.position + len(ids))
+        mask = (torch.arange(self.slots)[None, :] <= positions[:, None])[None, None]
+        out = self.decode(input_ids=torch.tensor([ids]), attention_mask=mask, position_ids=positions[None],
+                          past_key_values=self.cache)
+        self.cache = out.past_key_values
+        self.position += len(ids)
+        return int(out.logits[0, -1].argmax())
+
+
+class Bound:
     def __init__(self, directory, slots, threads):
         import numpy
         import onnxruntime
@@ -73,9 +105,9 @@ def measured(loop, prompt, new_tokens):
     return first - begin, time.perf_counter() - first
 
 
-def run(directory, length, new_tokens, threads):
+def run(kind, directory, length, new_tokens, threads):
     length, new_tokens = int(length), int(new_tokens)
-    loop = Loop(directory, length + new_tokens, int(threads))
+    loop = kind(directory, length + new_tokens, int(threads))
     prompt = [3 + i * 7919 % 40000 for i in range(length)]
     measured(loop, prompt, 4)
     first, rest = measured(loop, prompt, new_tokens)
@@ -83,4 +115,7 @@ def run(directory, length, new_tokens, threads):
                       "decode_tokens_per_second": (new_tokens - 1) / rest}))
 
 
-{"export": export, "run": run}[sys.argv[1]](*sys.argv[2:])
+if sys.argv[1] == "export":
+    export(*sys.argv[2:])
+else:
+    run({"runner": Runner, "bound": Bound}[sys.argv[1]], *sys.argv[2:])

