@@ -77,6 +77,18 @@ constexpr Rule kRules[] = {
        return emit_permutation(m["x"], axes);
      },
      2},
+    // a permutation that only moves axes of size 1 -> view: no element moves (one-token decode)
+    {"permute_ones", [](Pattern& p) { return permuted(p, p.any("x"), "axes"); },
+     [](Match& m) -> std::optional<Value> {
+       int64_t last = -1;
+       for (const int64_t axis : permutation(m, "axes")) {
+         if (m["x"].dim(axis).is_const(1)) continue;
+         if (axis < last) return std::nullopt;
+         last = axis;
+       }
+       return view(m["x"], m.root().shape());
+     },
+     2},
     // a view of a view -> one
     {"view_twice",
      [](Pattern& p) {

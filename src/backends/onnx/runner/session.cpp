@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/onnx/runner/huge_pages.h"
 #include "backends/onnx/runner/options.h"
 #include "backends/onnx/runner/values.h"
 #include "slipway/error.h"
@@ -53,7 +54,9 @@ Model::Model(const std::filesystem::path& path, std::string_view options)
   try {
     if (!names.empty())
       session_options.AddExternalInitializersFromFilesInMemory(names, buffers, lengths);
+    const HugePages pages;
     session_ = Ort::Session(library_.env, path.c_str(), session_options);
+    pages.advise();
   } catch (const Ort::Exception& e) {
     rethrow(e, path.string(), Stage::kLoading);
   }
