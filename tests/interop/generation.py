@@ -196,18 +196,20 @@ def theirs(name, scratch):
     prompt = torch.tensor(golden["prompt"]["input_ids"])
     save_file({"input_ids": prompt}, scratch / "prompt.safetensors")
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    # From one row without padding the reference would freeze the batch and take no mask.
-    example = {"input_ids": prompt.repeat(2, 1), "attention_mask": torch.ones_like(prompt).repeat(2, 1)}
-    example["attention_mask"][0, :2] = 0
+    # From one row without padding the reference freezes the batch and lets the prompt's graph take no mask.
+    padded = {"input_ids": prompt.repeat(2, 1), "attention_mask": torch.ones_like(prompt).repeat(2, 1)}
+    padded["attention_mask"][0, :2] = 0
+    alone = {"input_ids": prompt, "attention_mask": torch.ones_like(prompt)}
     static = GenerationConfig(cache_implementation="static", max_cache_len=32, pad_token_id=0)
-    for kind, settings, multi in (("growing", None, False), ("static", static, False), ("static", static, True)):
-        out = scratch / f"theirs-{name}-{kind}-{multi}"
+    for kind, settings, multi, example in (("growing", None, False, padded), ("static", static, False, padded),
+                                           ("static", static, True, padded), ("static", static, False, alone)):
+        out = scratch / f"theirs-{name}-{kind}-{multi}-{len(example['input_ids'])}"
         OnnxExporter().export_for_generation(model, dict(example), config=OnnxConfig(dynamic=True),
                                              generation_config=settings, multi_token_decode=multi).save_pretrained(out)
         made = json.loads(slipway("generate", out, "--inputs", scratch / "prompt.safetensors", "--ignore-eos",
                                   "--max-new-tokens", len(golden["new_tokens"]), "--json"))
         check(made["new_ids"][0] == golden["new_tokens"],
-              f"{name}: the reference's {kind} export (multi-token {multi}) gives {made['new_ids'][0]} here")
+              f"{out.name}: the reference's export gives {made['new_ids'][0]} here")
 
 
 def main():
