@@ -33,8 +33,8 @@ struct ExportConfig {
 enum class IoNames {
   kTransformers,  ///< past_key_values.layers.N.keys and .values, in and out
   kOptimum,       ///< past_key_values.N.key and .value in, present.N.key and .value out
-  /// As kOptimum, and logits_to_keep is num_logits_to_keep, which callers must give: transformers.js
-  /// gives it where it is listed, and does not see inputs that may be left out.
+  /// As kOptimum, and logits_to_keep is num_logits_to_keep, which callers must give:
+  /// transformers.js gives it where it is listed, and does not see inputs that may be left out.
   kTransformersJs,
 };
 

@@ -86,7 +86,8 @@ struct ValidationOptions {
 };
 
 /// Loads a saved export in its runtime and runs every component at two sizes: names, dtypes, shapes
-/// and finiteness must be as the metadata says. False, with a warning, when the fixed sizes are too large to try. Throws Error{kInternal} naming what differs.
+/// and finiteness must be as the metadata says. False, with a warning, when the fixed sizes are too
+/// large to try. Throws Error{kInternal} naming what differs.
 bool validate_export(const ExportedModel& exported, const ValidationOptions& options = {});
 
 }  // namespace slipway

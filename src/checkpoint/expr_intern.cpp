@@ -10,8 +10,8 @@ namespace slipway {
 
 Lazy interned(const LazyTensor& source, int kind, const std::function<Lazy()>& make) {
   static std::mutex mutex;
-  static auto& table = *new std::map<std::pair<const LazyTensor*, int>,
-                                     std::weak_ptr<const LazyTensor>>;
+  static auto& table =
+      *new std::map<std::pair<const LazyTensor*, int>, std::weak_ptr<const LazyTensor>>;
   static size_t purge_at = 1024;
   const std::lock_guard lock(mutex);
   if (table.size() >= purge_at) {

@@ -45,8 +45,9 @@ std::optional<int64_t> static_slots(const GenerationConfig& config, int64_t need
                                           "'dynamic' or 'static'",
                                           kWhere, kind));
   if (!config.max_cache_len)
-    throw Error(kInvalid,
-                fmt::format("[{}] a static cache needs max_cache_len, its number of slots", kWhere));
+    throw Error(
+        kInvalid,
+        fmt::format("[{}] a static cache needs max_cache_len, its number of slots", kWhere));
   if (*config.max_cache_len < needed)
     throw Error(kInvalid, fmt::format("[{}] max_cache_len is {}, the example's prompt and its new "
                                       "tokens need {}; give a shorter example or more slots",
@@ -89,10 +90,10 @@ Captured read_prompt(const Inputs& inputs) {
     check_mask(tensor, kWhere, name);
     const Tensor mask = convert_input(tensor, DType::kI64, kWhere, name);
     if (mask.shape() != wide.shape())
-      throw Error(kInvalid, fmt::format("[{}] attention_mask has shape {}, input_ids {}; they must "
-                                        "be equal",
-                                        kWhere, shape_string(mask.shape()),
-                                        shape_string(wide.shape())));
+      throw Error(kInvalid,
+                  fmt::format("[{}] attention_mask has shape {}, input_ids {}; they must "
+                              "be equal",
+                              kWhere, shape_string(mask.shape()), shape_string(wide.shape())));
     c.mask.assign(mask.values<int64_t>().begin(), mask.values<int64_t>().end());
   }
   if (!unused.empty())
@@ -121,9 +122,10 @@ Inputs stage_inputs(const PreTrainedModel& stage, const Captured& c, const Tenso
     inputs["attention_mask"] = mask;
     return inputs;
   }
-  const ExportedProgram program =
-      build(stage, {.dtype = stage.dtype(), .cache = stage.impl().task.cache, .dims = {},
-                    .inputs = std::nullopt});
+  const ExportedProgram program = build(stage, {.dtype = stage.dtype(),
+                                                .cache = stage.impl().task.cache,
+                                                .dims = {},
+                                                .inputs = std::nullopt});
   for (const auto& [name, window] : program.mask_windows) {
     Tensor mask(DType::kBool, {c.batch, 1, count, *slots});
     auto* out = reinterpret_cast<bool*>(mask.mutable_data());
@@ -138,9 +140,10 @@ Inputs stage_inputs(const PreTrainedModel& stage, const Captured& c, const Tenso
 
 /// Adds caches of zeros for whatever of past_key_values the stage takes.
 void add_empty_cache(const PreTrainedModel& stage, int64_t batch, int64_t length, Inputs& inputs) {
-  const ExportedProgram program =
-      build(stage, {.dtype = stage.dtype(), .cache = stage.impl().task.cache, .dims = {},
-                    .inputs = std::nullopt});
+  const ExportedProgram program = build(stage, {.dtype = stage.dtype(),
+                                                .cache = stage.impl().task.cache,
+                                                .dims = {},
+                                                .inputs = std::nullopt});
   const std::map<std::string, int64_t> sizes = {
       {"batch_size", batch}, {"past_sequence_length", length}, {"cache_length", length}};
   for (const Node* input : program.graph->inputs()) {
@@ -189,17 +192,15 @@ Components capture(const PreTrainedModel& model, const Inputs& inputs,
                                           kWhere, model.architecture(), model.task()));
   const Captured c = read_prompt(inputs);
   const int64_t tokens = options.multi_token_decode ? kMultiTokens : kStepTokens;
-  const std::optional<int64_t> slots =
-      static_slots(options.generation_config, c.prompt + tokens);
+  const std::optional<int64_t> slots = static_slots(options.generation_config, c.prompt + tokens);
   using models::CacheKind;
   const CacheKind first = slots ? CacheKind::kStaticFresh : CacheKind::kNone;
   const CacheKind later = slots ? CacheKind::kStatic : CacheKind::kGrowing;
 
   Submodel prefill{stage_of(model, first, false), {}};
-  prefill.inputs =
-      stage_inputs(prefill.model, c,
-                   Tensor::copy_of<int64_t>({c.batch, c.prompt}, std::span<const int64_t>(c.ids)),
-                   0, slots);
+  prefill.inputs = stage_inputs(
+      prefill.model, c,
+      Tensor::copy_of<int64_t>({c.batch, c.prompt}, std::span<const int64_t>(c.ids)), 0, slots);
   add_empty_cache(prefill.model, c.batch, 0, prefill.inputs);
 
   Submodel decode{stage_of(model, later, !options.multi_token_decode), {}};
@@ -233,8 +234,6 @@ Components decompose_for_generation(const PreTrainedModel& model, const Inputs& 
   return decompose_prefill_decode(model, inputs, options);
 }
 
-bool is_multimodal(const PreTrainedModel& model) {
-  return !model.impl().type->modalities.empty();
-}
+bool is_multimodal(const PreTrainedModel& model) { return !model.impl().type->modalities.empty(); }
 
 }  // namespace slipway

@@ -27,8 +27,8 @@ void put_all(Json& json, const GenerationConfig& c) {
   put(json, "min_new_tokens", c.min_new_tokens);
   put(json, "min_length", c.min_length);
   if (c.eos_token_id)
-    json["eos_token_id"] = c.eos_token_id->size() == 1 ? Json(c.eos_token_id->front())
-                                                       : Json(*c.eos_token_id);
+    json["eos_token_id"] =
+        c.eos_token_id->size() == 1 ? Json(c.eos_token_id->front()) : Json(*c.eos_token_id);
   put(json, "pad_token_id", c.pad_token_id);
   put(json, "stop_strings", c.stop_strings);
   put(json, "do_sample", c.do_sample);

@@ -33,9 +33,8 @@ Cache cache_of(const std::vector<std::string>& leaves, DType dtype, const Shape&
     return leaf.ends_with(".cumulative_length");
   });
   if (!is_static) return {TreeSpec::dynamic_cache(count / 2, dtype)};
-  const bool fresh = std::none_of(leaves.begin(), leaves.end(), [](const std::string& leaf) {
-    return leaf.ends_with(".keys");
-  });
+  const bool fresh = std::none_of(leaves.begin(), leaves.end(),
+                                  [](const std::string& leaf) { return leaf.ends_with(".keys"); });
   const StaticCacheShape shape{fresh ? count : count / 3, keys[0], keys[1], keys[2], keys[3]};
   return {fresh ? TreeSpec::empty_static_cache(shape) : TreeSpec::static_cache(shape, dtype),
           "StaticCache"};
@@ -138,8 +137,7 @@ ExportMetadata metadata_of(const PreTrainedModel& model, const ExportedProgram& 
   if (!cached.empty())
     metadata.kwargs.emplace_back(
         kCache, TracedKwarg::of_class(cache_of(cached, model.dtype(), keys).container));
-  metadata.in_spec =
-      dump_tree_spec(TreeSpec::keyword_call(fields_of(in, model.dtype(), keys)));
+  metadata.in_spec = dump_tree_spec(TreeSpec::keyword_call(fields_of(in, model.dtype(), keys)));
   // Names with a dot are no fields of an output class.
   const bool plain = std::any_of(out.begin(), out.end(),
                                  [](const Leaf& leaf) { return is_renamed_cache(leaf.name); });

@@ -107,12 +107,11 @@ TreeSpec TreeSpec::model_output(std::string type,
 TreeSpec TreeSpec::dynamic_cache(int64_t layers, DType dtype, std::string_view device) {
   Json list = Json::array();
   for (int64_t i = 0; i < layers; ++i)
-    list.push_back(
-        object_context(kDynamicLayer, {{"keys", tensor_context(2 * i)},
-                                       {"values", tensor_context(2 * i + 1)},
-                                       {"is_initialized", true},
-                                       {"dtype", dtype_context(dtype)},
-                                       {"device", device_context(device)}}));
+    list.push_back(object_context(kDynamicLayer, {{"keys", tensor_context(2 * i)},
+                                                  {"values", tensor_context(2 * i + 1)},
+                                                  {"is_initialized", true},
+                                                  {"dtype", dtype_context(dtype)},
+                                                  {"device", device_context(device)}}));
   return {kDynamicCache, cache_context(kDynamicCache, std::move(list)),
           std::vector<TreeSpec>(static_cast<size_t>(2 * layers))};
 }
@@ -129,18 +128,17 @@ TreeSpec TreeSpec::static_cache(const StaticCacheShape& shape, DType dtype,
                                 std::string_view device) {
   Json list = Json::array();
   for (int64_t i = 0; i < shape.layers; ++i)
-    list.push_back(
-        object_context(kStaticLayer, {{"keys", tensor_context(3 * i)},
-                                      {"values", tensor_context(3 * i + 1)},
-                                      {"is_initialized", true},
-                                      {"max_cache_len", shape.slots},
-                                      {"cumulative_length", tensor_context(3 * i + 2)},
-                                      {"dtype", dtype_context(dtype)},
-                                      {"device", device_context(device)},
-                                      {"batch_size", shape.batch},
-                                      {"num_heads", shape.heads},
-                                      {"v_head_dim", shape.head_dim},
-                                      {"k_head_dim", shape.head_dim}}));
+    list.push_back(object_context(kStaticLayer, {{"keys", tensor_context(3 * i)},
+                                                 {"values", tensor_context(3 * i + 1)},
+                                                 {"is_initialized", true},
+                                                 {"max_cache_len", shape.slots},
+                                                 {"cumulative_length", tensor_context(3 * i + 2)},
+                                                 {"dtype", dtype_context(dtype)},
+                                                 {"device", device_context(device)},
+                                                 {"batch_size", shape.batch},
+                                                 {"num_heads", shape.heads},
+                                                 {"v_head_dim", shape.head_dim},
+                                                 {"k_head_dim", shape.head_dim}}));
   return {kStaticCache, cache_context(kStaticCache, std::move(list)),
           std::vector<TreeSpec>(static_cast<size_t>(3 * shape.layers))};
 }

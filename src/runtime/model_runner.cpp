@@ -11,6 +11,7 @@
 #include "runtime/dim_table.h"
 #include "runtime/input_defaults.h"
 #include "runtime/input_values.h"
+#include "runtime/static_cache.h"
 
 namespace slipway {
 namespace {
@@ -149,6 +150,7 @@ std::map<std::string, Tensor> ModelRunner::prepare(const Leaves& given) const {
                                         where_, layout->anchor, layout->tokens, *layout->past,
                                         *limits_.max_positions));
     check_mask_shape(inputs_, leaves, *layout, where_);
+    check_slots(inputs_, leaves, *layout, where_);
     leaves = with_defaults(inputs_, leaves, *layout);
   }
   require_all(leaves, given);

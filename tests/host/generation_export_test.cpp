@@ -1,4 +1,5 @@
-// Exports for generation: components, names, sizes, shared weights, and the decomposition by itself.
+// Exports for generation: components, names, sizes, shared weights, and the decomposition by
+// itself.
 #include <fstream>
 #include <set>
 
@@ -144,7 +145,8 @@ TEST_P(Steps, AreThoseOfTheReferencesGeneration) {
   const Tensor& fed = components[1].second.inputs.at("input_ids");
   ASSERT_EQ(fed.shape(), (Shape{1, tokens}));
   for (int64_t i = 0; i < tokens; ++i)
-    EXPECT_EQ(fed.values<int64_t>()[static_cast<size_t>(i)], generated["new_tokens"][static_cast<size_t>(i)]);
+    EXPECT_EQ(fed.values<int64_t>()[static_cast<size_t>(i)],
+              generated["new_tokens"][static_cast<size_t>(i)]);
   // The prompt gives the logits of the first new token, the step those after what it was fed.
   const std::vector<std::pair<size_t, int64_t>> rows = {{0, 0}, {1, tokens}};
   for (const auto& [component, row] : rows) {
@@ -153,7 +155,8 @@ TEST_P(Steps, AreThoseOfTheReferencesGeneration) {
     double worst = 0;
     for (size_t i = 0; i < got.size(); ++i)
       worst = std::max<double>(
-          worst, std::abs(got[i] - want.values<float>()[static_cast<size_t>(row) * got.size() + i]));
+          worst,
+          std::abs(got[i] - want.values<float>()[static_cast<size_t>(row) * got.size() + i]));
     EXPECT_LE(worst, kTolerance) << components[component].first;
   }
 }
@@ -243,8 +246,7 @@ TEST(GenerationExport, ExportsWhatIsLeftOfADecomposition) {
       decompose_for_generation(decoder("llama-causal-lm"), example(), options_of("static"));
   components.erase(components.begin());
   const auto config = std::make_shared<OnnxConfig>(dynamic_config());
-  const ExportedModel exported =
-      OnnxExporter().export_components(components, {{"decode", config}});
+  const ExportedModel exported = OnnxExporter().export_components(components, {{"decode", config}});
   ASSERT_EQ(exported.components().size(), 1u);
   EXPECT_EQ(exported.components()[0].first, "decode");
   const Inputs& inputs = components[0].second.inputs;
@@ -253,6 +255,28 @@ TEST(GenerationExport, ExportsWhatIsLeftOfADecomposition) {
   for (const auto& [leaf, want] : eager) {
     if (want.dtype() != DType::kF32) continue;
     EXPECT_LE(max_difference(ran.at(leaf), want, [](int64_t) { return true; }), kTolerance) << leaf;
+  }
+}
+
+TEST(GenerationExport, RefusesToWritePastTheSlots) {
+  const Components components =
+      decompose_for_generation(decoder("llama-causal-lm"), example(), options_of("static"));
+  const ExportedModel exported = OnnxExporter().export_for_generation(
+      decoder("llama-causal-lm"), example(), dynamic_config(), options_of("static"));
+  for (const auto& [name, part] : components) {
+    const int64_t tokens = part.inputs.at("input_ids").dim(1);
+    const auto run = [&, &component = name, &inputs = part.inputs](int64_t next) {
+      Inputs changed = inputs;
+      Tensor counter(DType::kI64, {});
+      counter.mutable_values<int64_t>()[0] = next;
+      changed["past_key_values.layers.1.cumulative_length"] = counter;
+      return exported.runner(component)(changed);
+    };
+    run(kSlots - tokens);
+    for (const int64_t next : {kSlots - tokens + 1, kSlots + 5, int64_t{-1}})
+      EXPECT_TRUE(contains(error_of(kInvalid, [&] { run(next); }),
+                           "past_key_values.layers.1.cumulative_length is " +
+                               std::to_string(next)));
   }
 }
 
@@ -280,8 +304,8 @@ TEST(GenerationExport, RefusesWhatItCannotTakeApart) {
     options.generation_config = config;
     EXPECT_TRUE(contains(error_of(kind,
                                   [&] {
-                                    OnnxExporter().export_for_generation(
-                                        model, inputs, dynamic_config(), options);
+                                    OnnxExporter().export_for_generation(model, inputs,
+                                                                         dynamic_config(), options);
                                   }),
                          what));
   };
@@ -291,9 +315,10 @@ TEST(GenerationExport, RefusesWhatItCannotTakeApart) {
   refuse(kUnsupported, "does not generate", bert, example(), {});
   refuse(kInvalid, "input_ids", llama, {}, {});
   refuse(kInvalid, "at least one token", llama, {{"input_ids", Tensor(DType::kI64, {1, 0})}}, {});
-  refuse(kInvalid, "attention_mask has shape [2, 8], input_ids [2, 9]", llama,
-         {{"input_ids", example().at("input_ids")}, {"attention_mask", Tensor(DType::kI64, {2, 8})}},
-         {});
+  refuse(
+      kInvalid, "attention_mask has shape [2, 8], input_ids [2, 9]", llama,
+      {{"input_ids", example().at("input_ids")}, {"attention_mask", Tensor(DType::kI64, {2, 8})}},
+      {});
   GenerationConfig config;
   config.cache_implementation = "static";
   refuse(kInvalid, "needs max_cache_len", llama, example(), config);

@@ -132,10 +132,10 @@ Value index_copy(Lower& l) {
 /// With a count of 0 the slice starts at -0, the first position.
 Value keep_last(Lower& l) {
   const Value start = l.reshape(l("onnx::Neg", {l.in(1)}), {1});
-  return l.typed("onnx::Slice",
-                 {l.in(0), start, l.ints({std::numeric_limits<int64_t>::max()}), l.ints({1}),
-                  l.ints({1})},
-                 l.out());
+  return l.typed(
+      "onnx::Slice",
+      {l.in(0), start, l.ints({std::numeric_limits<int64_t>::max()}), l.ints({1}), l.ints({1})},
+      l.out());
 }
 
 const LoweringRow kRows[] = {

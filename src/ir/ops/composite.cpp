@@ -174,8 +174,8 @@ const OpRow kRows[] = {
     {.schema = "slipway::cache_write(Tensor cache, Tensor slots, Tensor current) -> Tensor",
      .infer = cache_write,
      .body = [](const Args& a) -> std::vector<Value> {
-       return {a.value(0).graph().emit("aten::index_copy",
-                                       {a.value(0), 2, a.value(1), a.value(2)})};
+       return {
+           a.value(0).graph().emit("aten::index_copy", {a.value(0), 2, a.value(1), a.value(2)})};
      }},
     // The last `count` positions of [batch, length, size], all of them for 0. How many there are
     // depends on a value, so the size has a name of its own and there is no body.

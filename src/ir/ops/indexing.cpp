@@ -59,8 +59,7 @@ const OpRow kRows[] = {
          "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
      .infer = gather,
      .eval = eval::gather},
-    {.schema =
-         "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    {.schema = "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
      .infer = index_copy,
      .eval = eval::index_copy},
 };

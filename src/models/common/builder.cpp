@@ -42,8 +42,7 @@ Value ModelBuilder::ids(const std::string& name, SymShape shape, int64_t count) 
 }
 
 Value ModelBuilder::defaulted_input(const std::string& name, Tensor value) {
-  const Value in =
-      input(name, value.dtype(), SymShape(value.shape().begin(), value.shape().end()));
+  const Value in = input(name, value.dtype(), SymShape(value.shape().begin(), value.shape().end()));
   program_.input_defaults[name] = std::move(value);
   return in;
 }

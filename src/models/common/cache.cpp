@@ -48,8 +48,7 @@ void KvCache::write_outputs(ModelBuilder& m) const {
     m.output(leaf(i, "values"), layers_[i].values);
     // Made from the slots, not from the input: who binds both to one buffer reads it before the
     // write.
-    if (is_static(kind_))
-      m.output(leaf(i, "cumulative_length"), add(amax(layers_[i].written), 1));
+    if (is_static(kind_)) m.output(leaf(i, "cumulative_length"), add(amax(layers_[i].written), 1));
   }
 }
 

@@ -48,8 +48,7 @@ struct Inputs {
 
 /// The mask of each kind of layer, made from the padding mask [batch, past + length].
 void declare_padding_mask(ModelBuilder& m, const DecoderConfig& c, Inputs& in) {
-  const Value padding =
-      m.input("attention_mask", DType::kI64, {in.batch, in.cached + in.length});
+  const Value padding = m.input("attention_mask", DType::kI64, {in.batch, in.cached + in.length});
   for (const std::optional<int64_t> window : c.windows)
     if (!in.masks.contains(window)) in.masks[window] = causal_mask(padding, in.length, window);
 }
@@ -127,8 +126,8 @@ std::vector<std::optional<int64_t>> windows_of(const std::vector<std::string>& l
 DecoderResult decoder(ModelBuilder& m, const Scope& s, const DecoderConfig& c) {
   const auto in = s.enter();
   const Inputs inputs = declare_inputs(m, c);
-  KvCache cache(m, {c.num_hidden_layers, inputs.batch, inputs.cached, c.num_key_value_heads,
-                    c.head_dim});
+  KvCache cache(
+      m, {c.num_hidden_layers, inputs.batch, inputs.cached, c.num_key_value_heads, c.head_dim});
   const Rotary rope = rotary(m, inputs.positions, c.rope, c.head_dim, c.max_position_embeddings);
   Value x = embedding(s / "embed_tokens", inputs.ids, c.vocab_size, c.hidden_size,
                       "vocab_size x hidden_size");

@@ -27,8 +27,7 @@ void advise_range(uintptr_t begin, uintptr_t end) {
   end = end / kPage * kPage;
   if (end < begin + kPage) return;
   auto* memory = reinterpret_cast<void*>(begin);
-  if (::madvise(memory, end - begin, MADV_HUGEPAGE) == 0)
-    ::madvise(memory, end - begin, kCollapse);
+  if (::madvise(memory, end - begin, MADV_HUGEPAGE) == 0) ::madvise(memory, end - begin, kCollapse);
 }
 
 }  // namespace
