@@ -274,9 +274,9 @@ TEST(GenerationExport, RefusesToWritePastTheSlots) {
     };
     run(kSlots - tokens);
     for (const int64_t next : {kSlots - tokens + 1, kSlots + 5, int64_t{-1}})
-      EXPECT_TRUE(contains(error_of(kInvalid, [&] { run(next); }),
-                           "past_key_values.layers.1.cumulative_length is " +
-                               std::to_string(next)));
+      EXPECT_TRUE(
+          contains(error_of(kInvalid, [&] { run(next); }),
+                   "past_key_values.layers.1.cumulative_length is " + std::to_string(next)));
   }
 }
 

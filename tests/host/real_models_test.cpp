@@ -25,13 +25,36 @@ ExportedModel export_to(const std::filesystem::path& source, const std::filesyst
   return ExportedModel::from_pretrained(out);
 }
 
-TEST(RealModels, SmolLM2GivesTheReferencesTokens) {
+/// Every kind of export of SmolLM2.
+ExportedModel export_as(const std::string& how, const std::filesystem::path& source,
+                        const std::filesystem::path& out) {
+  if (how == "growing") return export_to(source, out);
+  const auto model = PreTrainedModel::from_pretrained(source);
+  OnnxConfig config;
+  config.dynamic = true;
+  DecomposeOptions options;
+  options.multi_token_decode = how.ends_with("many");
+  if (how.starts_with("static")) {
+    options.generation_config.cache_implementation = "static";
+    options.generation_config.max_cache_len = 256;
+  }
+  OnnxExporter()
+      .export_for_generation(model, model.example_inputs(), config, options)
+      .save_pretrained(out);
+  return ExportedModel::from_pretrained(out);
+}
+
+class SmolLM2 : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SmolLM2, GivesTheReferencesTokens) {
   const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
   ASSERT_TRUE(std::filesystem::exists(source)) << "run make models";
   const Scratch scratch;
-  const ExportedModel exported = export_to(source, scratch.path() / "smollm2");
+  const ExportedModel exported = export_as(GetParam(), source, scratch.path() / "smollm2");
   const auto text = TextProcessor::from_pretrained(exported.directory());
-  for (const Json& item : reference("smollm2.json").at("cases")) {
+  const Json golden = reference("smollm2.json");
+  ASSERT_EQ(golden.at("cases").size(), 4u);
+  for (const Json& item : golden.at("cases")) {
     const Inputs inputs = item.at("messages").is_null()
                               ? text.encode_prompts({item.at("text").get<std::string>()})
                               : text.encode_chats({item.at("messages").dump()});
@@ -50,6 +73,10 @@ TEST(RealModels, SmolLM2GivesTheReferencesTokens) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(RealModels, SmolLM2,
+                         ::testing::Values("growing", "prefill_decode", "prefill_decode_many",
+                                           "static", "static_many"));
 
 TEST(RealModels, SmolLM2GivesTheReferencesBeams) {
   const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
