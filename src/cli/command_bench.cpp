@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Examples:
   slipway bench out/
-  slipway bench out/ --session-option session.intra_op.allow_spinning=0
+  slipway bench out/ --session-option session.intra_op.allow_spinning=1
   slipway bench out/ --prompt-length 512 --new-tokens 256 --batch-size 4 --json
 
 The prompt is made of random ids, equal in every run; then comes the id of the highest logit, again
