@@ -38,7 +38,8 @@ class HfExporter {
   ExportedModel export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
                                       const ExportConfig& config,
                                       const DecomposeOptions& options = {}) const;
-  /// The same with a configuration for each component. Error{kUsage} names those without.
+  /// The same with a configuration for each component. Error{kUsage} names those without, and
+  /// configurations for components that there are not.
   ExportedModel export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
                                       const ComponentConfigs& configs,
                                       const DecomposeOptions& options = {}) const;

@@ -83,6 +83,7 @@ bool validate(const ExportOptions& options, const ExportedModel& exported, const
   std::optional<ExportedModel> written;
   try {
     written.emplace(ExportedModel::from_pretrained(folder));
+    for (const auto& [name, runner] : written->runners()) runner.inputs();  // opens it
   } catch (const Error& error) {
     // No runtime, or one without kernels for this dtype: the export is good, it was not run.
     const bool lacks = error.kind() == kEnvironment || error.kind() == kUnsupported;
@@ -187,7 +188,7 @@ void add_export(CLI::App& app, Globals& globals) {
   command
       ->add_option("--static-cache", options->static_cache,
                    "Slots of a cache that does not grow; needs --generation")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+      ->check(CLI::Range(int64_t{3}, int64_t{1} << 31));
   command->add_flag("--dry-run", options->dry_run, "Show what would be written");
   command->add_flag_function(
       "--validate,!--no-validate", [options](int64_t times) { options->validate = times > 0; },

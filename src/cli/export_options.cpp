@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mapped_file.h"
 
 namespace slipway::cli {
@@ -71,10 +74,17 @@ ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& o
     config->dynamic_shapes = dynamic_shapes_from_json(text_or_file(options.dynamic_shapes));
   if (auto* onnx = dynamic_cast<OnnxConfig*>(config.get()))
     onnx->disabled_passes = options.disabled_passes;
+  // The example is shorter than the slots of its cache.
+  const int64_t longest = std::max<int64_t>(1, options.static_cache.value_or(8 + 2) - 2);
   const Inputs inputs =
-      model.example_inputs(options.batch_size.value_or(2), options.sequence_length.value_or(8));
+      model.example_inputs(options.batch_size.value_or(2),
+                           options.sequence_length.value_or(std::min<int64_t>(8, longest)));
   const std::unique_ptr<HfExporter> exporter = AutoHfExporter::from_config(*config);
   if (!options.generation) return exporter->export_model(model, inputs, *config);
+  if (options.is_static)
+    log::warning(
+        "with --static each graph runs at these sizes only, so `slipway generate` cannot use them; "
+        "leave it out for generation");
   DecomposeOptions decompose;
   decompose.multi_token_decode = options.multi_token_decode;
   if (options.static_cache) {

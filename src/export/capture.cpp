@@ -96,15 +96,31 @@ Captured read_prompt(const Inputs& inputs) {
                               kWhere, shape_string(mask.shape()), shape_string(wide.shape())));
     c.mask.assign(mask.values<int64_t>().begin(), mask.values<int64_t>().end());
   }
+  for (int64_t row = 0; row < c.batch; ++row)
+    if (!c.kept(row, c.prompt - 1))
+      throw Error(
+          kInvalid,
+          fmt::format("[{}] attention_mask ends with 0 in row {}: prompts must be padded on "
+                      "the left and not be empty",
+                      kWhere, row));
   if (!unused.empty())
     log::info(fmt::format("generation makes these inputs itself, yours are not used: {}",
                           fmt::join(unused, ", ")));
   return c;
 }
 
+/// A tensor of zeros, or of nothing where it is large: an example of sizes whose elements nobody
+/// reads, since a symbolic number of slots costs no memory.
+Tensor example_of(DType dtype, const Shape& shape) {
+  constexpr int64_t kLarge = int64_t{1} << 20;
+  static std::byte nothing{};
+  if (numel(shape) <= kLarge) return Tensor(dtype, shape);
+  return Tensor::wrap(dtype, shape, &nothing, nullptr);
+}
+
 /// The inputs of a stage that reads `count` tokens from `begin` on; caches are left out.
 Inputs stage_inputs(const PreTrainedModel& stage, const Captured& c, const Tensor& ids,
-                    int64_t begin, std::optional<int64_t> slots) {
+                    int64_t begin, std::optional<int64_t> slots, CaptureValues values) {
   const int64_t count = ids.dim(1), end = begin + count;
   Inputs inputs = {{"input_ids", ids}};
   Tensor positions(DType::kI64, {c.batch, count});
@@ -127,6 +143,10 @@ Inputs stage_inputs(const PreTrainedModel& stage, const Captured& c, const Tenso
                                                 .dims = {},
                                                 .inputs = std::nullopt});
   for (const auto& [name, window] : program.mask_windows) {
+    if (values == CaptureValues::kShapesOnly) {
+      inputs[name] = example_of(DType::kBool, {c.batch, 1, count, *slots});
+      continue;
+    }
     Tensor mask(DType::kBool, {c.batch, 1, count, *slots});
     auto* out = reinterpret_cast<bool*>(mask.mutable_data());
     for (int64_t row = 0; row < c.batch; ++row)
@@ -150,7 +170,7 @@ void add_empty_cache(const PreTrainedModel& stage, int64_t batch, int64_t length
     if (argument_of(input->name) != "past_key_values") continue;
     Shape shape;
     for (Sym s : input->types[0].shape) shape.push_back(s.evaluate(sizes));
-    inputs[input->name] = Tensor(input->types[0].dtype, shape);
+    inputs[input->name] = example_of(input->types[0].dtype, shape);
   }
 }
 
@@ -198,28 +218,30 @@ Components capture(const PreTrainedModel& model, const Inputs& inputs,
   const CacheKind later = slots ? CacheKind::kStatic : CacheKind::kGrowing;
 
   Submodel prefill{stage_of(model, first, false), {}};
-  prefill.inputs = stage_inputs(
-      prefill.model, c,
-      Tensor::copy_of<int64_t>({c.batch, c.prompt}, std::span<const int64_t>(c.ids)), 0, slots);
+  prefill.inputs =
+      stage_inputs(prefill.model, c,
+                   Tensor::copy_of<int64_t>({c.batch, c.prompt}, std::span<const int64_t>(c.ids)),
+                   0, slots, values);
   add_empty_cache(prefill.model, c.batch, 0, prefill.inputs);
 
   Submodel decode{stage_of(model, later, !options.multi_token_decode), {}};
   const std::vector<int64_t> none(static_cast<size_t>(c.batch), 0);
   std::vector<std::vector<int64_t>> fed(static_cast<size_t>(tokens), none);
   Inputs caches;
-  add_empty_cache(decode.model, c.batch, slots.value_or(c.prompt), caches);
-  if (values == CaptureValues::kComputed) {
-    caches.clear();
+  if (values == CaptureValues::kShapesOnly) {
+    add_empty_cache(decode.model, c.batch, slots.value_or(c.prompt), caches);
+  } else {
     fed[0] = run_stage(prefill, caches);
     if (tokens > 1) {
       Submodel step{stage_of(model, later, true), {}};
-      step.inputs = stage_inputs(step.model, c, columns(c.batch, {fed[0]}), c.prompt, slots);
+      step.inputs =
+          stage_inputs(step.model, c, columns(c.batch, {fed[0]}), c.prompt, slots, values);
       step.inputs.insert(caches.begin(), caches.end());
       Inputs ignored;
       fed[1] = run_stage(step, ignored);
     }
   }
-  decode.inputs = stage_inputs(decode.model, c, columns(c.batch, fed), c.prompt, slots);
+  decode.inputs = stage_inputs(decode.model, c, columns(c.batch, fed), c.prompt, slots, values);
   decode.inputs.insert(caches.begin(), caches.end());
   return {{"prefill", std::move(prefill)}, {"decode", std::move(decode)}};
 }

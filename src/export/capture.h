@@ -7,7 +7,7 @@ namespace slipway {
 
 enum class CaptureValues {
   kComputed,    ///< what the model itself gives: tokens and caches of a real run
-  kShapesOnly,  ///< sizes and masks are right, later tokens and caches are zeros
+  kShapesOnly,  ///< sizes are right; later tokens, caches and masks of slots hold nothing
 };
 
 /// The components of decompose_prefill_decode.

@@ -60,6 +60,11 @@ ExportedModel HfExporter::export_components(const Components& components,
       throw Error(kUsage, fmt::format("[export] there are two components named '{}'", name));
     names.push_back(name);
   }
+  for (const auto& [name, config] : configs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Error(kUsage, fmt::format("[export] there is a configuration for '{}'; the components "
+                                      "are {}",
+                                      name, fmt::join(names, ", ")));
   if (!missing.empty())
     throw Error(kUsage,
                 fmt::format("[export] there is no configuration for {}; the components are {}",

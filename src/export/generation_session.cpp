@@ -24,7 +24,8 @@ namespace {
 /// Marks a session as in use; a second use at the same time is the caller's mistake.
 class InUse {
  public:
-  explicit InUse(std::atomic<bool>& busy) : busy_(busy) {
+  template <class Impl>
+  explicit InUse(const std::unique_ptr<Impl>& impl) : busy_(busy_of(impl)) {
     if (busy_.exchange(true, std::memory_order_acquire))
       throw Error(kUsage,
                   "[session] got two calls at once into one session; give each thread a session "
@@ -35,6 +36,13 @@ class InUse {
   InUse& operator=(const InUse&) = delete;
 
  private:
+  template <class Impl>
+  static std::atomic<bool>& busy_of(const std::unique_ptr<Impl>& impl) {
+    if (impl == nullptr)
+      throw Error(kUsage, "[session] got a session that was moved from; assign one to it first");
+    return impl->busy;
+  }
+
   std::atomic<bool>& busy_;
 };
 
@@ -61,7 +69,7 @@ GenerationSession::~GenerationSession() = default;
 
 Tensor GenerationSession::forward(const Tensor& input_ids, const Tensor& attention_mask,
                                   int64_t logits_to_keep) {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   const Tensor ids = as_int64(input_ids, "input_ids");
   Tensor mask;
   if (attention_mask.defined()) {
@@ -75,49 +83,49 @@ Tensor GenerationSession::forward(const Tensor& input_ids, const Tensor& attenti
 }
 
 int64_t GenerationSession::batch_size() const {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   return impl_->state->batch_size();
 }
 
 int64_t GenerationSession::length() const {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   return impl_->state->length();
 }
 
 std::optional<int64_t> GenerationSession::max_length() const {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   return impl_->state->max_length();
 }
 
 void GenerationSession::reset() {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   impl_->state->reset();
 }
 
 void GenerationSession::reorder(std::span<const int64_t> rows) {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   impl_->state->reorder(rows);
 }
 
 void GenerationSession::crop(int64_t length) {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   impl_->state->crop(length);
 }
 
 GenerationSession GenerationSession::copy() const {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   auto made = std::make_unique<Impl>();
   made->state = impl_->state->copy();
   return GenerationSession(std::move(made));
 }
 
 std::vector<std::pair<std::string, Tensor>> GenerationSession::cache() const {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   return impl_->state->cache();
 }
 
 double GenerationSession::runtime_seconds() const {
-  const InUse use(impl_->busy);
+  const InUse use(impl_);
   return impl_->state->runtime_seconds();
 }
 

@@ -90,7 +90,7 @@ class ModelBuilder {
   Value input(const std::string& name, DType dtype, SymShape shape);
   /// An int64 input of ids in [0, count).
   Value ids(const std::string& name, SymShape shape, int64_t count);
-  /// An input that callers may leave out.
+  /// An input that callers may leave out; an integer is not negative.
   Value defaulted_input(const std::string& name, Tensor value);
   /// A boolean mask that callers make: true where attention may go, under the window if there is
   /// one.

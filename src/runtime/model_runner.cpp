@@ -86,17 +86,18 @@ Leaves ModelRunner::match_names(const Leaves& given) const {
 void ModelRunner::require_all(const Leaves& leaves, const Leaves& given) const {
   const bool static_cache = has_static_cache(inputs_);
   std::vector<std::string> missing, essential;
-  bool some_caches = false;
+  bool some_caches = false, lacks_cache = false;
   for (const IoSpec& spec : inputs_) {
     const bool has = leaves.count(spec.name) != 0;
     if (!has && spec.optional) continue;
     if (!has) missing.push_back(spec.name);
     if (!has && (static_cache || !has_default(spec))) essential.push_back(spec.name);
     some_caches = some_caches || (has && is_growing_cache(spec));
+    lacks_cache = lacks_cache || (!has && is_growing_cache(spec));
   }
   if (missing.empty()) return;
   if (!essential.empty()) missing = essential;  // the others follow from these
-  const char* hint = some_caches ? "; give all caches or none" : "";
+  const char* hint = some_caches && lacks_cache ? "; give all caches or none" : "";
   throw Error(kInvalid, fmt::format("[{}] needs the inputs {}, which were not given and have no "
                                     "default{}; got {}",
                                     where_, fmt::join(missing, ", "), hint,

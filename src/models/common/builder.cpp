@@ -1,6 +1,8 @@
 // The builder that model files write into.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "checkpoint/expr.h"
 #include "models/model.h"
 
@@ -43,6 +45,8 @@ Value ModelBuilder::ids(const std::string& name, SymShape shape, int64_t count) 
 
 Value ModelBuilder::defaulted_input(const std::string& name, Tensor value) {
   const Value in = input(name, value.dtype(), SymShape(value.shape().begin(), value.shape().end()));
+  if (value.dtype() == DType::kI64)
+    program_.value_ranges[name] = {0, std::numeric_limits<int64_t>::max()};
   program_.input_defaults[name] = std::move(value);
   return in;
 }
