@@ -51,8 +51,9 @@ class TextProcessor {
 
 /// Settings, and what one call wants beside them. Settings that are left out come from the export's
 /// generation_config.json, then config.json, then GenerationConfig's defaults. A longest length
-/// from a file is cut to what the model has positions for; one that is given here and goes beyond
-/// them is Error{kInvalid}.
+/// from a file is cut to what the model has positions for and the cache has slots. One that is
+/// given here and goes beyond slots or a table of positions is Error{kInvalid}; rotary models have
+/// no such table and go on, with a warning.
 struct GenerationOptions : GenerationConfig {
   bool ignore_eos = false;  ///< rows go on after end tokens
   /// How many of the highest logits of the first step to report.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/test_expect.h"
+#include "base/test_folder.h"
 #include "cli/test_tool.h"
 
 namespace slipway {
@@ -19,7 +20,7 @@ TEST(Usage, HelpAndVersion) {
   EXPECT_EQ(version.out, "slipway " SLIPWAY_VERSION "\n");
   EXPECT_TRUE(contains(run_tool({"--help"}).out, "Typical use"));
   for (const char* command :
-       {"export", "run", "generate", "embed", "inspect", "models", "formats"}) {
+       {"export", "run", "generate", "embed", "bench", "inspect", "models", "formats"}) {
     const ToolResult help = run_tool({command, "--help"});
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_TRUE(contains(help.out, std::string("slipway ") + command)) << command;
@@ -64,6 +65,16 @@ TEST(Usage, MistakesAreExitCode2) {
     EXPECT_EQ(error["error"]["kind"], "usage") << line;
     EXPECT_FALSE(error["error"]["message"].get<std::string>().empty()) << line;
   }
+}
+
+TEST(Usage, ExportsForGenerationWithoutKernelsAreWrittenAndNotValidated) {
+  const TestFolder folder;
+  const std::string out = (folder.path() / "out").string();
+  const ToolResult run =
+      run_tool({"export", SLIPWAY_SOURCE_DIR "/tests/golden/models/llama-causal-lm", out,
+                "--generation", "--dtype", "bf16"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(contains(run.err, "not validated"));
 }
 
 TEST(Usage, ErrorsOfTheInputHaveTheirOwnCodes) {

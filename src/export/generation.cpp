@@ -62,12 +62,13 @@ GenerationConfig merged_settings(const ExportedModel& exported, const Generation
   if (!options.max_new_tokens && !options.max_length) {
     const bool fits = made_for && prompt <= *made_for && (!limit || *made_for < *limit);
     settings.max_new_tokens = default_new_tokens(settings, prompt, fits ? made_for : limit);
-  } else if (made_for && settings.max_new_tokens.value_or(0) > *made_for - prompt + 1) {
-    log::warning_once(
-        fmt::format("the model was made for {} positions; beyond them its tokens mean "
-                    "little",
-                    *made_for));
   }
+  // The last new token is never read.
+  const int64_t read = settings.max_new_tokens ? prompt + *settings.max_new_tokens - 1
+                                               : settings.max_length.value_or(prompt + 1) - 1;
+  if (made_for && std::max(read, prompt) > *made_for)
+    log::warning_once(fmt::format(
+        "the model was made for {} positions; beyond them its tokens mean little", *made_for));
   const bool has_ends = settings.eos_token_id && !settings.eos_token_id->empty();
   if (has_ends && !settings.pad_token_id) settings.pad_token_id = settings.eos_token_id->front();
   if (options.ignore_eos) settings.eos_token_id.reset();
@@ -78,14 +79,13 @@ GenerationConfig merged_settings(const ExportedModel& exported, const Generation
   return settings;
 }
 
-/// Whether the graphs have a static cache whose length is chosen now.
-bool chooses_slots(const DecoderGraphs& graphs) {
-  if (decoder_cache(graphs) != DecoderCache::kStatic) return false;
-  return std::none_of(graphs.step.inputs().begin(), graphs.step.inputs().end(),
-                      [](const IoSpec& input) {
-                        return input.name.find("past_key_values") != std::string::npos &&
-                               input.dims.size() == 4 && input.dims[2].is_fixed();
-                      });
+/// The slots of a static cache that were fixed at export.
+std::optional<int64_t> fixed_slots(const DecoderGraphs& graphs) {
+  for (const IoSpec& input : graphs.step.inputs())
+    if (input.name.find("past_key_values") != std::string::npos && input.dims.size() == 4 &&
+        input.dims[2].is_fixed())
+      return input.dims[2].size;
+  return std::nullopt;
 }
 
 /// As many as the call needs, since attention reads all slots of a cache, used or not; but no more
@@ -145,10 +145,12 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
                              fmt::join(unused, ", ")));
   const DecoderGraphs graphs = decoder_graphs_of(exported);
   const int64_t prompt = ids.rank() == 2 ? ids.dim(1) : 0;
-  const bool chooses = chooses_slots(graphs);
+  const std::optional<int64_t> slots = fixed_slots(graphs);
+  const bool is_static = decoder_cache(graphs) == DecoderCache::kStatic;
+  const bool chooses = is_static && !slots;
   std::optional<int64_t> limit = max_sequence_length(graphs);
-  if (chooses && options.max_cache_len && (!limit || *options.max_cache_len < *limit))
-    limit = options.max_cache_len;
+  for (const auto& room : {is_static ? options.max_cache_len : std::nullopt, slots})
+    if (room && (!limit || *room < *limit)) limit = room;
   DecoderStateOptions state_options = decoder_options_of(exported);
   const GenerationConfig settings =
       merged_settings(exported, options, prompt, limit, state_options.max_positions);

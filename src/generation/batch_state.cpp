@@ -94,7 +94,8 @@ int64_t BatchState::piece_size(int64_t past, int64_t count) const {
   const DecoderGraph& graph = past == 0 ? decoder_->prompt : decoder_->step;
   if (graph.tokens) return *graph.tokens;
   // A prompt may be split where the step's graph can read the rest.
-  const bool splits = past > 0 || !decoder_->step.tokens;
+  const bool follows = angles_change_at() && past + count > *angles_change_at();
+  const bool splits = !follows && (past > 0 || !decoder_->step.tokens);
   return splits ? std::min(count, kPromptPiece) : count;
 }
 

@@ -22,6 +22,7 @@ class BatchState : public DecoderState {
   int64_t batch_size() const final { return rows_.batch(); }
   int64_t length() const final { return rows_.length(); }
   std::optional<int64_t> max_length() const override { return decoder_->max_positions; }
+  std::optional<int64_t> angles_change_at() const final { return decoder_->angles_change_at; }
   void reset() final;
   void reorder(std::span<const int64_t> rows) final;
   void crop(int64_t length) final;

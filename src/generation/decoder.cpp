@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "checkpoint/config.h"
 #include "generation/growing_state.h"
 #include "generation/static_state.h"
 #include "generation/uncached_state.h"
@@ -56,6 +57,15 @@ int64_t cache_length(const Decoder& decoder, const DecoderStateOptions& options)
   return *decoder.cache_length;
 }
 
+/// Where frequencies begin to follow the length, of a model with one kind of rotary embedding.
+std::optional<int64_t> rotary_change(const Json& json) {
+  if (!json.contains("rope_parameters") && !json.contains("rope_scaling")) return std::nullopt;
+  const RopeParameters rope = Config::from_json(json, "config.json").rope("", 10000.0);
+  if (rope.rope_type == "dynamic") return positive(json, "max_position_embeddings");
+  if (rope.rope_type == "longrope") return rope.original_max_position_embeddings;
+  return std::nullopt;
+}
+
 }  // namespace
 
 DecoderStateOptions DecoderStateOptions::from_config(const Json& whole) {
@@ -64,6 +74,7 @@ DecoderStateOptions DecoderStateOptions::from_config(const Json& whole) {
   const bool nested = whole.contains("text_config") && whole["text_config"].is_object();
   const Json& config = nested ? whole["text_config"] : whole;
   options.max_positions = positive(config, "max_position_embeddings");
+  options.angles_change_at = rotary_change(config);
   const Json off = false;
   const Json& use = config.contains("use_sliding_window") ? config["use_sliding_window"] : Json();
   const std::optional<int64_t> window =

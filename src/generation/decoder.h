@@ -36,12 +36,15 @@ struct DecoderStateOptions {
   /// Positions that the model was made for: what a static cache has slots for where nothing else
   /// says it. No limit on what is read.
   std::optional<int64_t> max_positions;
+  /// The length from which the rotary angles of a call depend on how far the call reaches (rope
+  /// types dynamic and longrope). Calls that reach beyond it are not taken apart.
+  std::optional<int64_t> angles_change_at = std::nullopt;
   /// The sliding window of mask inputs, for graphs without the metadata `slipway.masks`.
   std::map<std::string, int64_t> windows;
 
-  /// max_position_embeddings, and windows from sliding_window, use_sliding_window and layer_types
-  /// of a config.json, or of the text_config in it. Throws Error{kInvalid} for values of the wrong
-  /// type.
+  /// max_position_embeddings, the rotary settings, and windows from sliding_window,
+  /// use_sliding_window and layer_types of a config.json, or of the text_config in it. Throws
+  /// Error{kInvalid} for values of the wrong type.
   static DecoderStateOptions from_config(const Json& config);
 };
 

@@ -256,9 +256,13 @@ Decoder recognize_decoder(const DecoderGraphs& graphs, const DecoderStateOptions
   DecoderGraph step = recognize_graph(graphs.step, options);
   sort_caches(prompt);
   sort_caches(step);
-  Decoder decoder{DecoderCache::kNone, std::move(prompt),
-                  std::move(step),     &graphs.prompt == &graphs.step,
-                  std::nullopt,        max_sequence_length(graphs)};
+  Decoder decoder{DecoderCache::kNone,
+                  std::move(prompt),
+                  std::move(step),
+                  &graphs.prompt == &graphs.step,
+                  std::nullopt,
+                  max_sequence_length(graphs),
+                  options.angles_change_at};
   const bool counts = !decoder.step.counters.empty();
   if (decoder.step.takes_cache())
     decoder.cache = counts ? DecoderCache::kStatic : DecoderCache::kGrowing;

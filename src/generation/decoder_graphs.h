@@ -60,6 +60,7 @@ struct Decoder {
   bool one_graph = false;               ///< prompt and step are the same
   std::optional<int64_t> cache_length;  ///< static: where it is fixed
   std::optional<int64_t> max_positions;
+  std::optional<int64_t> angles_change_at;  ///< as in DecoderStateOptions
 };
 
 /// Throws as make_decoder_state().

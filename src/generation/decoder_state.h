@@ -34,6 +34,10 @@ class DecoderState {
   /// The most tokens a row that can ever be read: positions of the model, slots of the cache.
   virtual std::optional<int64_t> max_length() const = 0;
 
+  /// The length from which what a call computes depends on how far it reaches, so that several
+  /// tokens at once are not the same as one after the other; nothing for most models.
+  virtual std::optional<int64_t> angles_change_at() const { return std::nullopt; }
+
   /// Forgets everything; the next forward() starts a new batch.
   virtual void reset() = 0;
   /// Row i becomes what row `rows[i]` was. The batch becomes as large as `rows`; rows may repeat.

@@ -69,13 +69,14 @@ struct Batch {
     }
   }
 
-  /// How many guesses the lengths of rows and of the model leave room for.
+  /// How many guesses the lengths of rows and of the model leave room for. None where a call of
+  /// several tokens would give others than calls of one.
   int64_t room() const {
     int64_t most = run.plan.lookup_tokens;
     for (const Sequence& row : rows)
       if (!row.ended) most = std::min(most, run.plan.max_new_tokens - std::ssize(row.made()) - 1);
-    if (const auto limit = run.state.max_length())
-      most = std::min(most, *limit - run.state.length() - 1);
+    for (const auto limit : {run.state.max_length(), run.state.angles_change_at()})
+      if (limit) most = std::min(most, *limit - run.state.length() - 1);
     return std::max<int64_t>(most, 0);
   }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "decoder_util.h"
+#include "slipway/generation.h"
 
 namespace slipway::decoders {
 namespace {
@@ -73,6 +74,59 @@ INSTANTIATE_TEST_SUITE_P(Golden, RopeSteps,
                            return std::string(std::get<0>(made.param)) + "_" +
                                   std::get<1>(made.param);
                          });
+
+/// A llama whose rotary angles depend on how far a call reaches beyond 16 tokens.
+std::filesystem::path rope_checkpoint(const std::string& kind, const std::filesystem::path& out) {
+  cases::Draft draft = cases::Draft::golden("llama-causal-lm");
+  const Json kinds = parse_json_file(std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests" /
+                                     "golden" / "rope_models" / "kinds.json");
+  for (const auto& [key, value] : kinds.at(kind).items()) draft.config[key] = value;
+  return draft.save(out);
+}
+
+class RopeSwitch : public testing::TestWithParam<const char*> {};
+
+// Guesses read beyond the switch would turn the tokens before them too.
+TEST_P(RopeSwitch, IsNotCrossedByGuesses) {
+  const TestFolder folder;
+  const ExportedModel exported =
+      export_made(rope_checkpoint(GetParam(), folder.path() / "in"), "growing");
+  for (int64_t first = 0; first < 8; ++first) {
+    Tensor ids(DType::kI64, {1, 12});
+    for (int64_t i = 0; i < 12; ++i)
+      ids.mutable_values<int64_t>()[static_cast<size_t>(i)] = 3 + (first * 11 + i % 4 * 7) % 90;
+    GenerationOptions options;
+    options.max_new_tokens = 60;
+    options.ignore_eos = true;
+    const Generated plain = generate(exported, {{"input_ids", ids}}, options);
+    options.prompt_lookup_num_tokens = 4;
+    const Generated looked = generate(exported, {{"input_ids", ids}}, options);
+    EXPECT_EQ(looked.new_ids, plain.new_ids) << first;
+  }
+}
+
+// A long prompt is read whole: pieces of it would have the angles of shorter ones.
+TEST_P(RopeSwitch, IsThatOfTheWholePrompt) {
+  const TestFolder folder;
+  const auto checkpoint = rope_checkpoint(GetParam(), folder.path() / "in");
+  const auto options =
+      DecoderStateOptions::from_config(parse_json_file(checkpoint / "config.json"));
+  ASSERT_TRUE(options.angles_change_at.has_value());
+  const Tensor ids = token_ids(1, 600);
+  const Fixture whole(export_made(checkpoint, "uncached"));
+  const auto reader = whole.state(options);
+  const Tensor want = reader->forward(ids, ones(1, 600), 1);
+  for (const char* how : {"growing", "many_tokens", "static_many"}) {
+    const Fixture made(export_made(checkpoint, how));
+    DecoderStateOptions chosen = options;
+    chosen.max_cache_len = 600;
+    const auto state = made.state(chosen);
+    EXPECT_LE(difference_where(state->forward(ids, ones(1, 600), 1), want, ones(1, 1)), kTolerance)
+        << how;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, RopeSwitch, testing::Values("dynamic", "longrope"));
 
 // PC-17: rows that see nothing at all are finite and disturb no other.
 class MaskedRows : public testing::TestWithParam<Made> {};

@@ -8,6 +8,7 @@
 #include "base/test_expect.h"
 #include "export/manifest.h"
 #include "golden_util.h"
+#include "slipway/generation.h"
 
 namespace slipway::golden {
 namespace {
@@ -280,6 +281,41 @@ TEST(GenerationExport, RefusesToWritePastTheSlots) {
   }
 }
 
+TEST(GenerationExport, FixedSlotsBoundTheLengthThatNobodyGives) {
+  OnnxConfig config;
+  config.dynamic_shapes = DynamicShapes{{"input_ids", {{0, Dim::AUTO()}, {1, Dim::AUTO()}}}};
+  const Scratch scratch;
+  OnnxExporter()
+      .export_for_generation(decoder("llama-causal-lm"), example(), config,
+                             options_of("static_multi_token"))
+      .save_pretrained(scratch.path() / "out");
+  GenerationOptions options;
+  options.ignore_eos = true;
+  const Generated made = generate(ExportedModel::from_pretrained(scratch.path() / "out"),
+                                  {{"input_ids", example().at("input_ids")}}, options);
+  EXPECT_EQ(made.lengths, std::vector<int64_t>(2, kSlots - 9 + 1));
+}
+
+TEST(GenerationExport, CostsNoMemoryForSlots) {
+  DecomposeOptions options = options_of("static");
+  options.generation_config.max_cache_len = int64_t{1} << 40;
+  const ExportedModel exported = OnnxExporter().export_for_generation(
+      decoder("llama-causal-lm"), example(), dynamic_config(), options);
+  EXPECT_EQ(exported.components().size(), 2u);
+}
+
+TEST(GenerationExport, RefusesNegativeCountsOfLogits) {
+  const ExportedModel exported = export_case("llama-causal-lm", "text-generation");
+  Tensor count(DType::kI64, {});
+  count.mutable_values<int64_t>()[0] = -1;
+  EXPECT_TRUE(contains(
+      error_of(kInvalid,
+               [&] {
+                 exported({{"input_ids", example().at("input_ids")}, {"logits_to_keep", count}});
+               }),
+      "logits_to_keep"));
+}
+
 TEST(GenerationExport, SendsItsSettingsAlong) {
   const Scratch scratch;
   DecomposeOptions options = options_of("static");
@@ -319,6 +355,10 @@ TEST(GenerationExport, RefusesWhatItCannotTakeApart) {
       kInvalid, "attention_mask has shape [2, 8], input_ids [2, 9]", llama,
       {{"input_ids", example().at("input_ids")}, {"attention_mask", Tensor(DType::kI64, {2, 8})}},
       {});
+  Inputs right = example();
+  right["attention_mask"] = right["attention_mask"].clone();
+  right["attention_mask"].mutable_values<int64_t>()[17] = 0;
+  refuse(kInvalid, "padded on the left", llama, right, {});
   GenerationConfig config;
   config.cache_implementation = "static";
   refuse(kInvalid, "needs max_cache_len", llama, example(), config);

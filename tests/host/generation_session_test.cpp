@@ -146,6 +146,14 @@ TEST(GenerationSession, ReadsIntegersOfAnyWidthAndKeepsWhatIsAsked) {
   EXPECT_GT(copied.cache().size(), 0u);
 }
 
+TEST(GenerationSession, RefusesToBeUsedAfterItWasMovedFrom) {
+  GenerationSession session(export_made(golden::folder("llama-causal-lm"), "growing"));
+  const GenerationSession moved = std::move(session);
+  EXPECT_EQ(moved.length(), 0);
+  refused(kUsage, "moved from", [&] { session.forward(token_ids(1, 1)); });  // NOLINT
+  refused(kUsage, "moved from", [&] { session.copy(); });                    // NOLINT
+}
+
 TEST(GenerationSession, NeedsADecoder) {
   const ExportedModel bert = golden::export_case("bert-base", "auto");
   refused(kUnsupported, "is no decoder that can generate",
