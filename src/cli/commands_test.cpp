@@ -138,15 +138,16 @@ TEST_F(ToolOnDecoder, RunKnowsItsPlacesBefore) {
   folder_.write("export.json", manifest_text(manifest));
   const ToolResult several = run((folder_ / "out.safetensors").string());
   EXPECT_EQ(several.code, 2);
-  EXPECT_TRUE(contains(several.err, "has the components prefill, decode; choose one with "
-                                    "--component"));
+  EXPECT_TRUE(contains(several.err,
+                       "has the components prefill, decode; choose one with "
+                       "--component"));
 }
 
 TEST_F(ToolOnDecoder, BenchRefusesWhatTheSystemDoesNotHave) {
   if (available_memory().value_or(UINT64_MAX) > uint64_t{100} << 30)
     GTEST_SKIP() << "the system may have what is asked for";
-  const ToolResult result = run_tool({"bench", folder_.path().string(), "--prompt-length",
-                                      "1048576", "--batch-size", "4096"});
+  const ToolResult result = run_tool(
+      {"bench", folder_.path().string(), "--prompt-length", "1048576", "--batch-size", "4096"});
   EXPECT_EQ(result.code, 5) << result.err;
   EXPECT_TRUE(contains(result.err, "bytes of memory, the system has"));
 }

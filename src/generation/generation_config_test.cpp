@@ -161,12 +161,14 @@ TEST(GenerationPlan, NamesFieldValueAndRange) {
   const auto slots = [](GenerationConfig config, int64_t prompt) {
     return error_of(kInvalid, [&] { plan_generation(config, prompt, 5, LengthLimit::kSlots); });
   };
-  EXPECT_TRUE(contains(slots({}, 9), "the prompt has 9 tokens, the cache has slots for 5; shorten "
-                                     "the prompt or use a larger max_cache_len"));
+  EXPECT_TRUE(contains(slots({}, 9),
+                       "the prompt has 9 tokens, the cache has slots for 5; shorten "
+                       "the prompt or use a larger max_cache_len"));
   GenerationConfig many;
   many.max_new_tokens = 9;
-  EXPECT_TRUE(contains(slots(many, 2), "need 10 slots, the cache has 5; set max_new_tokens to at "
-                                       "most 4 or use a larger max_cache_len"));
+  EXPECT_TRUE(contains(slots(many, 2),
+                       "need 10 slots, the cache has 5; set max_new_tokens to at "
+                       "most 4 or use a larger max_cache_len"));
 }
 
 TEST(GenerationPlan, UnusedValuesMayBeAnything) {

@@ -67,8 +67,7 @@ void decide_length(GenerationPlan& plan, const GenerationConfig& config,
                             "has {}; set max_new_tokens to at most {}{}",
                             prompt, plan.max_new_tokens, prompt + plan.max_new_tokens - 1,
                             slots ? "slots" : "positions", slots ? "cache" : "model", *limit,
-                            *limit - prompt + 1,
-                            slots ? " or use a larger max_cache_len" : ""));
+                            *limit - prompt + 1, slots ? " or use a larger max_cache_len" : ""));
   plan.min_length = integer("min_length", config.min_length, 0, 0);
   if (config.min_new_tokens)
     plan.min_length = prompt + integer("min_new_tokens", config.min_new_tokens, 0, 0);

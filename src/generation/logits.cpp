@@ -51,9 +51,8 @@ Peak peak_of(std::span<const float> scores) {
 }  // namespace
 
 Error nan_error(int64_t row) {
-  return Error(kInvalid,
-               fmt::format("[generate] the logits of row {} hold NaN, need numbers; {}", row,
-                           kNoNumbers));
+  return Error(kInvalid, fmt::format("[generate] the logits of row {} hold NaN, need numbers; {}",
+                                     row, kNoNumbers));
 }
 
 Logits::Logits(Tensor logits, int64_t batch, int64_t positions) : logits_(std::move(logits)) {
