@@ -22,11 +22,11 @@ Examples:
 
 --prompt is continued as it is; --chat is put into the model's chat template first, and answered
 before the next --chat. --chat-file holds the turns before: a JSON list of {"role", "content"}.
-A batch file has one prompt a line, or, when its first line begins with {, one JSON object a line
-with "prompt" or "messages"; with --json one JSON line answers each line, in the file's order.
-With --json a conversation's document has "messages" and, in "turns", the result of each --chat;
-beside them stands the result of the last. A file given as --inputs holds
-input_ids and, where rows are padded (on the left), attention_mask.
+A batch file has one prompt a line. Its first line decides: when that begins with {, each line is a
+JSON object with "prompt" or "messages". With --json one JSON line answers each line, in the file's
+order, and the document of a conversation has "messages" and, in "turns", the result of each --chat;
+beside them stands the result of the last. A file given as --inputs holds input_ids and, where rows
+are padded (on the left), attention_mask.
 
 Settings have the names and meanings of transformers' GenerationConfig. What is not given comes from
 the export's generation_config.json, then config.json. Seeded sampling gives the same tokens in
