@@ -43,7 +43,6 @@ std::string read_text(const std::string& path) {
 std::vector<int64_t> ids_of(const Inputs& inputs) { return prompt_ids(inputs).at(0); }
 
 void check_keys(const Json& object) {
-  if (!object.is_object()) return;
   for (const auto& [key, value] : object.items())
     if (key != "prompt" && key != "messages")
       throw Error(kInvalid, fmt::format("[generate] got the key {}, need \"prompt\" or "
@@ -54,11 +53,11 @@ void check_keys(const Json& object) {
 /// The tokens of a JSON line.
 std::vector<int64_t> encode_object(const std::string& line, const TextProcessor& processor) {
   const Json object = parse_json(line, "the line");
-  check_keys(object);
   const bool has_prompt = object.is_object() && object.contains("prompt");
   const bool has_messages = object.is_object() && object.contains("messages");
   if (has_prompt == has_messages)
     throw Error(kInvalid, "[generate] need an object with either \"prompt\" or \"messages\"");
+  check_keys(object);
   if (has_messages) {
     check_messages(object["messages"], "\"messages\"");
     return ids_of(processor.encode_chats({object["messages"].dump()}));
