@@ -95,7 +95,10 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
   write_file(path, [&](OutputFile& file) { file.append(contents); });
 }
 
-void write_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& fill) {
+namespace {
+
+/// Where a file goes in the end. Throws for what no file can replace.
+std::filesystem::path file_target(const std::filesystem::path& path) {
   const std::filesystem::path target = resolve_output(path);
   std::error_code error;
   if (std::filesystem::is_directory(target, error))
@@ -104,6 +107,21 @@ void write_file(const std::filesystem::path& path, const std::function<void(Outp
   if (std::filesystem::exists(target, error) && !std::filesystem::is_regular_file(target, error))
     throw Error(kInvalid,
                 fmt::format("[output] {} is a device or a pipe, need a file name", display(path)));
+  return target;
+}
+
+}  // namespace
+
+void check_writable(const std::filesystem::path& path) {
+  const std::filesystem::path staging = staging_path(file_target(path));
+  OutputFile(staging).close();
+  std::error_code ignored;
+  std::filesystem::remove(staging, ignored);
+}
+
+void write_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& fill) {
+  const std::filesystem::path target = file_target(path);
+  std::error_code error;
   clean_stale(target);
   const std::filesystem::path staging = staging_path(target);
   try {

@@ -77,6 +77,10 @@ void write_file(const std::filesystem::path& path, std::string_view contents);
 /// The same for contents that `fill` writes piece by piece.
 void write_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& fill);
 
+/// Throws what write_file() would for a folder, a device or a place where no file can be made, by
+/// making one and removing it: for asking before long work.
+void check_writable(const std::filesystem::path& path);
+
 /// A path for a person: UTF-8, with control characters and broken bytes as \\xNN.
 std::string display(const std::filesystem::path& path);
 

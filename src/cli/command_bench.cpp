@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 
+#include "base/system_memory.h"
 #include "cli/cli.h"
 #include "cli/memory.h"
 #include "slipway/generation_session.h"
@@ -53,6 +54,9 @@ struct Measured {
 };
 
 Tensor random_ids(int64_t rows, int64_t length, int64_t vocabulary) {
+  // The ids, their mask, and what the session keeps of both.
+  check_memory(static_cast<uint64_t>(rows) * static_cast<uint64_t>(length) * 4 * sizeof(int64_t),
+               "bench", "the prompt");
   Tensor ids(DType::kI64, {rows, length});
   std::minstd_rand random(1);
   for (int64_t& id : ids.mutable_values<int64_t>())
@@ -151,15 +155,16 @@ void add_bench(CLI::App& app, Globals& globals) {
   sub->footer(kFooter);
   const auto command = std::make_shared<BenchCommand>();
   const CLI::Range counts(int64_t{1}, int64_t{1} << 31);
+  constexpr int64_t kMostTokens = 1 << 20;
   sub->add_option("EXPORT", command->directory, "Export directory")->required();
   sub->add_option("--prompt-length", command->prompt_length, "Tokens of the prompt")
-      ->check(counts)
+      ->check(CLI::Range(int64_t{1}, kMostTokens))
       ->capture_default_str();
   sub->add_option("--new-tokens", command->new_tokens, "Tokens to make")
-      ->check(CLI::Range(int64_t{2}, int64_t{1} << 31))
+      ->check(CLI::Range(int64_t{2}, kMostTokens))
       ->capture_default_str();
   sub->add_option("--batch-size", command->batch_size, "Rows")
-      ->check(counts)
+      ->check(CLI::Range(int64_t{1}, int64_t{4096}))
       ->capture_default_str();
   sub->add_option("--repeat", command->repeat, "Runs that are measured")
       ->check(counts)
@@ -167,7 +172,7 @@ void add_bench(CLI::App& app, Globals& globals) {
   sub->add_option("--max-cache-len", command->max_cache_len, "Slots of a static cache")
       ->check(counts);
   sub->add_option("--threads", command->threads, "Threads of the runtime; 0: all CPUs")
-      ->check(CLI::Range(0, 4096))
+      ->check(CLI::Range(0, 256))
       ->capture_default_str();
   sub->add_option("--session-option", command->session_options,
                   "KEY=VALUE passed to the runtime as it is; may be repeated")

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/leaves.h"
+#include "export/layout.h"
 #include "slipway/generation.h"
 
 namespace slipway::cli {
@@ -24,6 +25,7 @@ struct EmbedCommand {
 };
 
 void embed_texts(const EmbedCommand& command, bool json) {
+  list_export(command.directory);  // says what is wrong with the folder
   const TextProcessor processor = TextProcessor::from_pretrained(command.directory);
   const ExportedModel exported = load_export(command.directory, command.device);
   const Tensor rows = embed(exported, processor, command.texts, command.options);

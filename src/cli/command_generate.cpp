@@ -6,12 +6,14 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/output.h"
 #include "checkpoint/safetensors.h"
 #include "cli/cli.h"
 #include "cli/generate_input.h"
 #include "cli/generate_options.h"
 #include "cli/generate_output.h"
 #include "cli/leaves.h"
+#include "export/layout.h"
 
 namespace slipway::cli {
 namespace {
@@ -22,7 +24,9 @@ class GenerateTool {
   GenerateTool(const GenerateCommand& command, bool json)
       : command_(command), json_(json), options_(command.options()) {
     check_sources();
+    list_export(command.directory);  // says what is wrong with the folder
     processor_ = find_processor();
+    check_stops();
     if (processor_) options_.text_of = processor_->text_of();
     options_.first_step_top = json && command.batch_file.empty() ? 5 : 0;
   }
@@ -32,6 +36,7 @@ class GenerateTool {
     if (is_chat()) return run_chat();
     const Inputs inputs = command_.inputs.empty() ? processor_->encode_prompts(command_.prompts)
                                                   : read_safetensors(command_.inputs);
+    if (command_.inputs.empty()) check_prompts(inputs);
     const ExportedModel exported = load();
     const bool one_row =
         !command_.inputs.empty() ? is_one_row(inputs) : command_.prompts.size() == 1;
@@ -83,6 +88,36 @@ class GenerateTool {
     return TextProcessor::from_pretrained(command_.directory);
   }
 
+  void check_stops() const {
+    const auto stops = options_.merged(GenerationConfig::from_pretrained(command_.directory))
+                           .stop_strings.value_or(std::vector<std::string>{});
+    if (!stops.empty() && !processor_)
+      throw Error(kUsage, fmt::format("[generate] there are stop strings (from {}), which need "
+                                      "tokenizer.json, and {} has none; add it or do without them",
+                                      command_.stops.empty() ? "generation_config.json" : "--stop",
+                                      display(command_.directory)));
+    for (const std::string& stop : command_.stops) check_utf8(stop);
+  }
+
+  /// Throws the tokenizer's error for a text that is not UTF-8.
+  void check_utf8(const std::string& stop) const {
+    try {
+      processor_->encode_prompts({stop});
+    } catch (const Error& error) {
+      throw error.with_context("--stop");
+    }
+  }
+
+  /// A prompt of no tokens by its number, where there are others.
+  static void check_prompts(const Inputs& inputs) {
+    const auto rows = prompt_ids(inputs);
+    for (size_t i = 0; rows.size() > 1 && i < rows.size(); ++i)
+      if (rows[i].empty())
+        throw Error(kInvalid, fmt::format("[generate] prompt {} of {} is empty, need at least one "
+                                          "token",
+                                          i + 1, rows.size()));
+  }
+
   ExportedModel load() {
     const auto start = std::chrono::steady_clock::now();
     ExportedModel exported = load_export(command_.directory, command_.device);
@@ -132,7 +167,8 @@ class GenerateTool {
     std::vector<std::string> turns = command_.chats;
     if (turns.empty()) turns.emplace_back();
     std::optional<ExportedModel> exported;
-    Json result;
+    if (!command_.save_chat.empty()) check_writable(command_.save_chat);
+    Json result, answers = Json::array();
     for (size_t i = 0; i < turns.size(); ++i) {
       if (!command_.chats.empty()) chat.add("user", turns[i]);
       const Inputs inputs = processor_->encode_chats({chat.messages().dump()});
@@ -142,11 +178,13 @@ class GenerateTool {
       if (!json_) continue;
       result = result_json(made, processor_);
       result["input_ids"] = prompt_ids(inputs);
+      answers.push_back(result);
     }
     if (!command_.save_chat.empty()) chat.save(command_.save_chat);
     if (!json_) return;
     result["load_seconds"] = load_seconds_;
     result["messages"] = chat.messages();
+    result["turns"] = std::move(answers);
     print_json(result);
   }
 

@@ -1,11 +1,13 @@
 // slipway run: one call of an export, tensors in and out of safetensors files.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/output.h"
 #include "checkpoint/safetensors.h"
 #include "cli/cli.h"
 #include "cli/leaves.h"
+#include "export/layout.h"
 
 namespace slipway::cli {
 namespace {
@@ -23,17 +25,27 @@ struct RunCommand {
   std::string directory, inputs, outputs, component, device = "cpu";
 };
 
+const Runner& chosen_runner(const ExportedModel& exported, const std::string& component) {
+  if (!component.empty()) return exported.runner(component);
+  if (exported.runners().size() == 1) return exported.runners()[0].second;
+  std::vector<std::string> names;
+  for (const auto& [name, runner] : exported.runners()) names.push_back(name);
+  throw Error(kUsage, fmt::format("[run] the export has the components {}; choose one with "
+                                  "--component",
+                                  fmt::join(names, ", ")));
+}
+
 void run_export(const RunCommand& command, bool json) {
   std::error_code error;
   if (std::filesystem::equivalent(command.inputs, command.outputs, error))
     throw Error(kUsage,
                 fmt::format("[run] --inputs and --outputs are the same file {}; name another one",
                             command.outputs));
+  list_export(command.directory);  // says what is wrong with the folder
   const Inputs inputs = read_safetensors(command.inputs);
   const ExportedModel exported = load_export(command.directory, command.device);
-  if (command.component.empty()) exported.program();  // several components: says to choose one
-  const Runner& runner =
-      command.component.empty() ? exported.runners()[0].second : exported.runner(command.component);
+  const Runner& runner = chosen_runner(exported, command.component);
+  check_writable(command.outputs);  // before the work that would be lost
   const Outputs outputs = runner(inputs);
   write_safetensors(command.outputs, {outputs.begin(), outputs.end()});
   if (json) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/system_memory.h"
 #include "base/test_expect.h"
 #include "checkpoint/safetensors.h"
 #include "cli/test_tool.h"
@@ -121,6 +122,34 @@ TEST_F(ToolOnDecoder, RunWritesLeafNames) {
                       "--component", "decode"})
                 .code,
             2);
+}
+
+TEST_F(ToolOnDecoder, RunKnowsItsPlacesBefore) {
+  const std::string in = (folder_ / "in.safetensors").string();
+  write_safetensors(in, {{"input_ids", Tensor::of<int32_t>({1, 3}, {1, 2, 3})}});
+  const auto run = [&](const std::string& out) {
+    return run_tool({"run", folder_.path().string(), "--inputs", in, "--outputs", out});
+  };
+  EXPECT_TRUE(contains(run(folder_.path().string()).err, "is a folder"));
+  Manifest manifest;
+  manifest.export_format = "onnx";
+  manifest.components.push_back({"prefill", "model.onnx", {}});
+  manifest.components.push_back({"decode", "model.onnx", {}});
+  folder_.write("export.json", manifest_text(manifest));
+  const ToolResult several = run((folder_ / "out.safetensors").string());
+  EXPECT_EQ(several.code, 2);
+  EXPECT_TRUE(contains(several.err,
+                       "has the components prefill, decode; choose one with "
+                       "--component"));
+}
+
+TEST_F(ToolOnDecoder, BenchRefusesWhatTheSystemDoesNotHave) {
+  if (available_memory().value_or(UINT64_MAX) > uint64_t{100} << 30)
+    GTEST_SKIP() << "the system may have what is asked for";
+  const ToolResult result = run_tool(
+      {"bench", folder_.path().string(), "--prompt-length", "1048576", "--batch-size", "4096"});
+  EXPECT_EQ(result.code, 5) << result.err;
+  EXPECT_TRUE(contains(result.err, "bytes of memory, the system has"));
 }
 
 TEST_F(ToolOnDecoder, InspectTellsInputsAndOps) {

@@ -23,6 +23,12 @@ void check_messages(const Json& messages, const std::string& where) {
       throw Error(kInvalid, fmt::format("[generate] message {} of {} is {}, need an object with "
                                         "\"role\" and \"content\"",
                                         i + 1, where, describe(message)));
+    const Json& content = message["content"];
+    const bool is_call = content.is_null() && message.contains("tool_calls");
+    if (!content.is_string() && !is_call)
+      throw Error(kInvalid,
+                  fmt::format("[generate] the content of message {} of {} is {}, need a text",
+                              i + 1, where, describe(content)));
   }
 }
 
@@ -36,6 +42,14 @@ std::string read_text(const std::string& path) {
 
 std::vector<int64_t> ids_of(const Inputs& inputs) { return prompt_ids(inputs).at(0); }
 
+void check_keys(const Json& object) {
+  for (const auto& [key, value] : object.items())
+    if (key != "prompt" && key != "messages")
+      throw Error(kInvalid, fmt::format("[generate] got the key {}, need \"prompt\" or "
+                                        "\"messages\" only; settings are flags",
+                                        quote(key)));
+}
+
 /// The tokens of a JSON line.
 std::vector<int64_t> encode_object(const std::string& line, const TextProcessor& processor) {
   const Json object = parse_json(line, "the line");
@@ -43,6 +57,7 @@ std::vector<int64_t> encode_object(const std::string& line, const TextProcessor&
   const bool has_messages = object.is_object() && object.contains("messages");
   if (has_prompt == has_messages)
     throw Error(kInvalid, "[generate] need an object with either \"prompt\" or \"messages\"");
+  check_keys(object);
   if (has_messages) {
     check_messages(object["messages"], "\"messages\"");
     return ids_of(processor.encode_chats({object["messages"].dump()}));
@@ -88,7 +103,8 @@ std::vector<BatchItem> read_batch_file(const std::string& path, const TextProces
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     throw Error(kInvalid, fmt::format("[generate] {} is no file", display(path)));
-  const std::string text = read_text(path);
+  std::string text = read_text(path);
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark
   const bool is_json = text.find_first_not_of(" \t\r\n") != std::string::npos &&
                        text[text.find_first_not_of(" \t\r\n")] == '{';
   std::vector<BatchItem> items;

@@ -39,7 +39,8 @@ struct BatchItem {
 };
 
 /// Reads a file with one prompt a line, or, when its first character is {, with one JSON object a
-/// line: {"prompt": text} or {"messages": conversation}. Empty lines are left out. Every line is
+/// line: {"prompt": text} or {"messages": conversation}, without other keys. A byte order mark is
+/// skipped. Empty lines are left out. Every line is
 /// read and made into tokens; Error{kInvalid} names the first line that cannot be.
 std::vector<BatchItem> read_batch_file(const std::string& path, const TextProcessor& processor);
 

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+
 namespace slipway::cli {
 namespace {
 
@@ -20,13 +22,24 @@ Examples:
 
 --prompt is continued as it is; --chat is put into the model's chat template first, and answered
 before the next --chat. --chat-file holds the turns before: a JSON list of {"role", "content"}.
-A batch file has one prompt a line, or one JSON object a line with "prompt" or "messages"; with
---json one JSON line answers each line, in the file's order. A file given as --inputs holds
-input_ids and, where rows are padded (on the left), attention_mask.
+A batch file has one prompt a line. Its first line decides: when that begins with {, each line is a
+JSON object with "prompt" or "messages". With --json one JSON line answers each line, in the file's
+order, and the document of a conversation has "messages" and, in "turns", the result of each --chat;
+beside them stands the result of the last. A file given as --inputs holds input_ids and, where rows
+are padded (on the left), attention_mask.
 
 Settings have the names and meanings of transformers' GenerationConfig. What is not given comes from
 the export's generation_config.json, then config.json. Seeded sampling gives the same tokens in
 batches of any size.)";
+
+/// What is a number of 64 bits without a sign; "-1" and what is longer would wrap around.
+std::string seed_error(const std::string& text) {
+  uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, wrong] = std::from_chars(text.data(), end, seed);
+  if (wrong == std::errc() && read == end) return "";
+  return "Value " + text + " is no integer from 0 to 18446744073709551615";
+}
 
 void add_sources(CLI::App& sub, GenerateCommand& command) {
   sub.add_option("EXPORT", command.directory, "Export directory")->required();
@@ -85,7 +98,9 @@ void add_choice(CLI::App& sub, GenerateCommand& command) {
       ->group(group);
   sub.add_option("--min-p", settings.min_p, "Only tokens this likely, relative to the likeliest")
       ->group(group);
-  sub.add_option("--seed", settings.seed, "Of the random numbers; 0")->group(group);
+  sub.add_option("--seed", settings.seed, "Of the random numbers; 0")
+      ->check(CLI::Validator(seed_error, "", "seed"))
+      ->group(group);
   sub.add_option("--repetition-penalty", settings.repetition_penalty,
                  "Above 1: tokens that were there are less likely")
       ->group(group);

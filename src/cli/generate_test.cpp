@@ -121,6 +121,10 @@ TEST_F(GenerateTool, TurnsBuildOnAnswers) {
       {"role": "user", "content": "d"}, {"role": "assistant", "content": "c d"}])"));
   EXPECT_EQ(two["input_ids"], Json::parse("[[1, 3, 4, 4, 2]]"));
   EXPECT_EQ(Json::parse(TestFolder::read(talk)), two["messages"]);
+  ASSERT_EQ(two["turns"].size(), 2u);
+  EXPECT_EQ(two["turns"][0]["input_ids"], Json::parse("[[1, 2]]"));
+  EXPECT_EQ(two["turns"][0]["text"], Json::parse(R"(["c d"])"));
+  EXPECT_EQ(two["turns"][1]["input_ids"], two["input_ids"]);
   const Json more =
       json({"--chat-file", talk, "--system", "g", "--chat", "e", "--max-new-tokens", "1"});
   EXPECT_EQ(more["messages"].size(), 7u);
@@ -139,6 +143,9 @@ TEST_F(GenerateTool, RefusesBrokenConversations) {
   };
   EXPECT_TRUE(contains(error("{}", 3), "need a list of messages"));
   EXPECT_TRUE(contains(error(R"([{"role": "user", "content": "a"}, 5])", 3), "message 2 of"));
+  EXPECT_TRUE(contains(error(R"([{"role": "user", "content": null}])", 3), "content of message 1"));
+  EXPECT_TRUE(contains(error(R"([{"role": "user", "content": [{"type": "text"}]}])", 3),
+                       "is a list of 1, need a text"));
   EXPECT_TRUE(contains(error(R"([{"role": "assistant", "content": "a"}])", 2), "--chat"));
   EXPECT_TRUE(contains(error("[", 3), "talk.json"));
   folder_.write("talk.json", R"([{"role": "system", "content": "a"}])");
@@ -205,9 +212,51 @@ TEST_F(GenerateTool, BrokenLinesAreNamedBeforeAnyWork) {
   EXPECT_TRUE(contains(error("{\"prompt\": 5}\n"), "\"prompt\" is the number 5"));
   EXPECT_TRUE(contains(error("{\"text\": \"a\"}\n"), "either \"prompt\" or \"messages\""));
   EXPECT_TRUE(contains(error("{\"messages\": [5]}\n"), "message 1 of"));
+  const std::string unknown = error("{\"prompt\": \"a\"}\n{\"prompt\": \"b\", \"seed\": 1}\n");
+  EXPECT_TRUE(contains(unknown, "line 2 of"));
+  EXPECT_TRUE(contains(unknown, "got the key \"seed\""));
   EXPECT_TRUE(contains(error("a\nb \xC3\n"), "line 2 of"));
   EXPECT_TRUE(contains(error("\n \n"), "has no prompts"));
   EXPECT_TRUE(contains(generate({"--batch-file", "/nowhere/x"}).err, "/nowhere/x is no file"));
+}
+
+TEST_F(GenerateTool, ByteOrderMarksAreNoText) {
+  const auto ids = [&](const std::string& text) {
+    return lines({"--batch-file", folder_.write("lines.txt", "\xEF\xBB\xBF" + text).string(),
+                  "--max-new-tokens", "1"})[0]["input_ids"];
+  };
+  EXPECT_EQ(ids("a b\n"), Json::parse("[1, 2]"));
+  EXPECT_EQ(ids("{\"prompt\": \"a b\"}\n"), Json::parse("[1, 2]"));
+}
+
+TEST_F(GenerateTool, EmptyPromptsAreNumbered) {
+  const ToolResult result = generate({"--prompt", "a", "--prompt", ""});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_TRUE(contains(result.err, "prompt 2 of 2 is empty"));
+}
+
+TEST_F(GenerateTool, StopStringsNeedATokenizer) {
+  EXPECT_TRUE(contains(generate({"--prompt", "a", "--stop", "b \xC3"}).err, "--stop"));
+  EXPECT_EQ(generate({"--prompt", "a", "--stop", "b \xC3"}).code, 3);
+  const std::string file = (folder_ / "in.safetensors").string();
+  write_safetensors(file, {{"input_ids", Tensor::of<int64_t>({1, 1}, {1})}});
+  std::filesystem::remove(folder_ / "tokenizer.json");
+  const ToolResult flag = generate({"--inputs", file, "--stop", "c"});
+  EXPECT_EQ(flag.code, 2);
+  EXPECT_TRUE(contains(flag.err, "from --stop), which need tokenizer.json"));
+  folder_.write("generation_config.json", R"({"eos_token_id": 6, "stop_strings": ["c"]})");
+  EXPECT_TRUE(contains(generate({"--inputs", file}).err, "from generation_config.json)"));
+}
+
+TEST_F(GenerateTool, ConversationsThatCannotBeSavedAreNotHad) {
+  const ToolResult folder = generate({"--chat", "a", "--save-chat", folder_.path().string()});
+  EXPECT_EQ(folder.code, 3);
+  EXPECT_EQ(folder.out, "");
+  EXPECT_TRUE(contains(folder.err, "is a folder"));
+  const std::string below = folder_.write("file", "x").string() + "/talk.json";
+  const ToolResult file = generate({"--chat", "a", "--save-chat", below});
+  EXPECT_EQ(file.code, 5) << file.err;
+  EXPECT_EQ(file.out, "");
 }
 
 TEST_F(GenerateTool, StreamsOneRow) {

@@ -46,6 +46,14 @@ TEST(Usage, MistakesAreExitCode2) {
       {"run", "x"},
       {"generate", "x"},
       {"generate", "x", "--max-new-tokens", "-1", "--prompt", "a"},
+      {"generate", "x", "--seed", "-1", "--prompt", "a"},
+      {"generate", "x", "--seed", "18446744073709551616", "--prompt", "a"},
+      {"generate", "x", "--seed", "1.5", "--prompt", "a"},
+      {"generate", "x", "--seed", "", "--prompt", "a"},
+      {"bench", "x", "--prompt-length", "1048577"},
+      {"bench", "x", "--new-tokens", "1048577"},
+      {"bench", "x", "--batch-size", "4097"},
+      {"bench", "x", "--threads", "257"},
       {"embed", "x"},
       {"embed", "x", "--text", "a", "--pooling", "max"},
       {"inspect"},
@@ -91,8 +99,19 @@ TEST(Usage, ErrorsOfTheInputHaveTheirOwnCodes) {
   const ToolResult format =
       run_tool({"export", folder.path().string(), "/tmp/x", "--format", "tape"});
   EXPECT_EQ(format.code, 4);
-  EXPECT_EQ(run_tool({"inspect", "/nowhere"}).code, 3);
-  EXPECT_EQ(run_tool({"run", "/nowhere", "--inputs", "a", "--outputs", "b"}).code, 3);
+  const std::vector<std::vector<std::string>> absent = {
+      {"inspect", "/nowhere"},
+      {"run", "/nowhere", "--inputs", "a", "--outputs", "b"},
+      {"generate", "/nowhere", "--prompt", "a"},
+      {"generate", "/nowhere", "--inputs", "a"},
+      {"embed", "/nowhere", "--text", "a"},
+      {"bench", "/nowhere"}};
+  for (const auto& command : absent) {
+    const ToolResult result = run_tool(command);
+    EXPECT_EQ(result.code, 3) << command[0];
+    EXPECT_TRUE(contains(result.err, "/nowhere")) << command[0];
+    EXPECT_TRUE(contains(result.err, "does not exist")) << command[0];
+  }
 }
 
 TEST(Usage, AClosedPipeIsNoFailure) {

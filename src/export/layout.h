@@ -54,7 +54,7 @@ struct ExportListing {
 
 /// Reads export.json or, where there is none, finds the graph that genai_config.json names,
 /// model.onnx, or the one in onnx/ for the dtype that config.json states. Throws Error{kInvalid}
-/// for a directory that has none of them.
+/// for a directory that has none of them or does not exist.
 ExportListing list_export(const std::filesystem::path& directory);
 /// Whether list_export() would find a graph without export.json.
 bool has_layout(const std::filesystem::path& directory);

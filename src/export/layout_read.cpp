@@ -109,6 +109,11 @@ ExportMetadata metadata_beside(const fs::path& directory) {
 bool has_layout(const fs::path& directory) { return find_place(directory).has_value(); }
 
 ExportListing list_export(const fs::path& directory) {
+  std::error_code error;
+  if (!fs::is_directory(directory, error))
+    throw Error(kInvalid,
+                fmt::format("[{}] {}, need the folder of an export", display(directory),
+                            fs::exists(directory, error) ? "is not a folder" : "does not exist"));
   if (is_file(directory / kManifestFile)) return {Layout::kSlipway, read_manifest(directory)};
   const std::optional<Place> place = find_place(directory);
   if (!place)

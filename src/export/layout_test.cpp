@@ -303,6 +303,9 @@ TEST_F(LayoutTest, RefusesFoldersThatAreNoExport) {
   };
   fs::create_directories(folder_ / "empty");
   EXPECT_TRUE(contains(message("empty"), "is not an export: it has no export.json"));
+  EXPECT_TRUE(contains(message("nowhere"), "nowhere] does not exist"));
+  folder_.write("file", "x");
+  EXPECT_TRUE(contains(message("file"), "file] is not a folder"));
   folder_.write("absent/genai_config.json", R"({"model": {"decoder": {"filename": "m.onnx"}}})");
   EXPECT_TRUE(contains(message("absent"), "names the graph m.onnx, which is missing"));
   folder_.write("typed/genai_config.json", R"({"model": {"decoder": {"filename": 3}}})");

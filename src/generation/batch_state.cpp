@@ -39,7 +39,7 @@ void BatchState::check_call(const Tensor& ids, const Tensor& mask, int64_t keep)
                                       graph.where, batch, *graph.batch));
   const std::optional<int64_t> limit = max_length();
   if (limit && (count > *limit || rows_.length() > *limit - count)) {
-    const bool slots = decoder_->cache == DecoderCache::kStatic;
+    const bool slots = limit_kind() == LengthLimit::kSlots;
     throw Error(
         kInvalid,
         fmt::format("[decoder] got {} tokens after {}, the {} {}; {}", count, rows_.length(),

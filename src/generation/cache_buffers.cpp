@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/system_memory.h"
+
 namespace slipway {
 namespace {
 
@@ -17,6 +19,7 @@ void Block::reserve(size_t bytes, Fill fill) {
   if (bytes <= bytes_ && data_) return;
   data_.reset();  // first, so that both need not fit into memory
   bytes_ = 0;
+  check_memory(bytes, "decoder", "a buffer of the decoder");
   const size_t padded = bytes + kAlignment;
   // Zeroed memory of the system is not touched before it is used.
   void* memory = fill == Fill::kZero ? std::calloc(padded, 1) : std::malloc(padded);

@@ -18,7 +18,8 @@ class Block {
  public:
   std::byte* data() const { return data_.get(); }
   size_t bytes() const { return bytes_; }
-  /// At least `bytes`. What was in it is lost when it has to grow.
+  /// At least `bytes`. What was in it is lost when it has to grow. Throws Error{kEnvironment} for
+  /// more than the system has available.
   void reserve(size_t bytes, Fill fill = Fill::kNone);
   /// A tensor over its beginning, which keeps the memory.
   Tensor tensor(DType dtype, Shape shape) const;

@@ -13,6 +13,9 @@
 
 namespace slipway {
 
+/// What bounds the tokens of a row.
+enum class LengthLimit { kPositions, kSlots };
+
 /// A batch of token sequences that a decoder has read so far, with the cache that goes with them.
 /// The model's weights are shared by all states of one export; a state is used by one thread at a
 /// time. After an exception the state must be reset() before it is used again.
@@ -33,6 +36,8 @@ class DecoderState {
   virtual int64_t length() const = 0;
   /// The most tokens a row that can ever be read: positions of the model, slots of the cache.
   virtual std::optional<int64_t> max_length() const = 0;
+  /// Which of the two max_length() is.
+  virtual LengthLimit limit_kind() const { return LengthLimit::kPositions; }
 
   /// The length from which what a call computes depends on how far it reaches, so that several
   /// tokens at once are not the same as one after the other; nothing for most models.

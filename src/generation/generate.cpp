@@ -129,7 +129,8 @@ GeneratedTokens generate_tokens(DecoderState& state, const Tensor& input_ids,
                                 const Tensor& attention_mask, const GenerationConfig& config,
                                 const GenerateHooks& hooks) {
   Prompt prompt = Prompt::checked(input_ids, attention_mask);
-  const GenerationPlan plan = plan_generation(config, prompt.length(), state.max_length());
+  const GenerationPlan plan =
+      plan_generation(config, prompt.length(), state.max_length(), state.limit_kind());
   GenerateRun run(state, std::move(prompt), plan, hooks);
   if (plan.lookup_tokens > 0) return decode_with_prompt_lookup(run);
   if (plan.num_beams == 1) return decode_token_by_token(run);

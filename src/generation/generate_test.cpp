@@ -193,7 +193,11 @@ TEST(GenerateErrors, Prompts) {
     return error_of(kInvalid, [&] { generate_tokens(state, prompt, mask, new_tokens(count), {}); });
   };
   EXPECT_TRUE(contains(error(Tensor(DType::kI64, {1, 0}), {}), "prompt is empty"));
-  EXPECT_TRUE(contains(error(Tensor(DType::kI64, {3}), {}), "shape [3]"));
+  for (const Shape& shape : {Shape{3}, Shape{1, 1, 3}}) {
+    const std::string message = error(Tensor(DType::kI64, shape), {});
+    EXPECT_TRUE(contains(message, "need [batch, sequence]"));
+    EXPECT_EQ(message.find("empty"), std::string::npos) << message;
+  }
   EXPECT_TRUE(
       contains(error(ids_of({1, 2}, {1, 0}), ids_of({1, 2}, {1, 0})), "padded on the left"));
   EXPECT_TRUE(contains(error(ids_of({1, 3}, {1, 0, 1}), ids_of({1, 3}, {1, 0, 1})), "after a 1"));

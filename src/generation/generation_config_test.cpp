@@ -158,6 +158,17 @@ TEST(GenerationPlan, NamesFieldValueAndRange) {
   EXPECT_TRUE(contains(sampling([](auto& c) { c.min_p = 2; }), "min_p is 2, need a number from 0"));
   EXPECT_TRUE(contains(error_of(kInvalid, [] { plan_generation({}, 65, 64); }),
                        "the prompt has 65 tokens, the model has positions for 64"));
+  const auto slots = [](GenerationConfig config, int64_t prompt) {
+    return error_of(kInvalid, [&] { plan_generation(config, prompt, 5, LengthLimit::kSlots); });
+  };
+  EXPECT_TRUE(contains(slots({}, 9),
+                       "the prompt has 9 tokens, the cache has slots for 5; shorten "
+                       "the prompt or use a larger max_cache_len"));
+  GenerationConfig many;
+  many.max_new_tokens = 9;
+  EXPECT_TRUE(contains(slots(many, 2),
+                       "need 10 slots, the cache has 5; set max_new_tokens to at "
+                       "most 4 or use a larger max_cache_len"));
 }
 
 TEST(GenerationPlan, UnusedValuesMayBeAnything) {

@@ -38,13 +38,15 @@ double above_zero(const char* field, const std::optional<double>& value, const c
 }
 
 void decide_length(GenerationPlan& plan, const GenerationConfig& config,
-                   std::optional<int64_t> limit) {
+                   std::optional<int64_t> limit, LengthLimit kind) {
+  const bool slots = kind == LengthLimit::kSlots;
   const int64_t prompt = plan.prompt_length;
   if (limit && prompt > *limit)
     throw Error(kInvalid,
-                fmt::format("[generate] the prompt has {} tokens, the model has positions "
-                            "for {}; shorten the prompt",
-                            prompt, *limit));
+                fmt::format("[generate] the prompt has {} tokens, the {} for {}; {}", prompt,
+                            slots ? "cache has slots" : "model has positions", *limit,
+                            slots ? "shorten the prompt or use a larger max_cache_len"
+                                  : "shorten the prompt"));
   if (config.max_new_tokens) {
     plan.max_new_tokens = integer("max_new_tokens", config.max_new_tokens, 0, 1);
   } else if (config.max_length) {
@@ -61,10 +63,11 @@ void decide_length(GenerationPlan& plan, const GenerationConfig& config,
   }
   if (limit && plan.max_new_tokens - 1 > *limit - prompt)
     throw Error(kInvalid,
-                fmt::format("[generate] a prompt of {} tokens and {} new ones need {} "
-                            "positions, the model has {}; set max_new_tokens to at most {}",
-                            prompt, plan.max_new_tokens, prompt + plan.max_new_tokens - 1, *limit,
-                            *limit - prompt + 1));
+                fmt::format("[generate] a prompt of {} tokens and {} new ones need {} {}, the {} "
+                            "has {}; set max_new_tokens to at most {}{}",
+                            prompt, plan.max_new_tokens, prompt + plan.max_new_tokens - 1,
+                            slots ? "slots" : "positions", slots ? "cache" : "model", *limit,
+                            *limit - prompt + 1, slots ? " or use a larger max_cache_len" : ""));
   plan.min_length = integer("min_length", config.min_length, 0, 0);
   if (config.min_new_tokens)
     plan.min_length = prompt + integer("min_new_tokens", config.min_new_tokens, 0, 0);
@@ -137,10 +140,10 @@ bool GenerationPlan::is_end(int64_t id) const {
 }
 
 GenerationPlan plan_generation(const GenerationConfig& config, int64_t prompt_length,
-                               std::optional<int64_t> limit) {
+                               std::optional<int64_t> limit, LengthLimit kind) {
   GenerationPlan plan;
   plan.prompt_length = prompt_length;
-  decide_length(plan, config, limit);
+  decide_length(plan, config, limit, kind);
   decide_ends(plan, config);
   decide_choice(plan, config);
   decide_beams(plan, config);

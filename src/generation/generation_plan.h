@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "generation/decoder_state.h"
 #include "slipway/generation_config.h"
 
 namespace slipway {
@@ -42,10 +43,11 @@ struct GenerationPlan {
   bool is_end(int64_t id) const;
 };
 
-/// Decides and checks. `limit` is the most tokens that a row of the model can have; a longest
+/// Decides and checks. `limit` is the most tokens that a row can have, `kind` why; a longest
 /// length that is not set is cut to it. Throws Error{kInvalid} naming the field, its value and what
 /// it may be, for fields that the call uses; also for a prompt and new tokens beyond the limit.
 GenerationPlan plan_generation(const GenerationConfig& config, int64_t prompt_length,
-                               std::optional<int64_t> limit);
+                               std::optional<int64_t> limit,
+                               LengthLimit kind = LengthLimit::kPositions);
 
 }  // namespace slipway

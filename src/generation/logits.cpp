@@ -13,6 +13,9 @@ namespace slipway {
 namespace {
 
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
+constexpr const char* kNoNumbers =
+    "the weights hold NaN or infinity, or the computation overflows in the export's dtype; if it "
+    "is a half type, export the model as float32";
 
 struct Peak {
   float value = kLowest;
@@ -48,10 +51,8 @@ Peak peak_of(std::span<const float> scores) {
 }  // namespace
 
 Error nan_error(int64_t row) {
-  return Error(kInvalid,
-               fmt::format("[generate] the logits of row {} hold NaN; the export does not "
-                           "compute well in its dtype, export it as float32",
-                           row));
+  return Error(kInvalid, fmt::format("[generate] the logits of row {} hold NaN, need numbers; {}",
+                                     row, kNoNumbers));
 }
 
 Logits::Logits(Tensor logits, int64_t batch, int64_t positions) : logits_(std::move(logits)) {
@@ -99,9 +100,8 @@ void log_softmax(std::span<const float> scores, std::span<float> out, int64_t ro
   if (!std::isfinite(peak.value))
     throw Error(
         kInvalid,
-        fmt::format("[generate] the highest logit of row {} is {}, need a finite number; the "
-                    "export does not compute well in its dtype, export it as float32",
-                    row, peak.value));
+        fmt::format("[generate] the highest logit of row {} is {}, need a finite number; {}", row,
+                    peak.value, kNoNumbers));
   double sum = 0;
   for (const float v : scores) sum += std::exp(v - peak.value);
   const auto log_sum = static_cast<float>(std::log(sum));

@@ -37,6 +37,8 @@ TEST(Logits, NanIsNoAnswer) {
     std::vector<float> scores(33, 1.0F), out(33);
     scores[place] = NAN;
     EXPECT_TRUE(contains(error_of(kInvalid, [&] { best_token(scores, 4); }), "row 4 hold NaN"));
+    EXPECT_TRUE(
+        contains(error_of(kInvalid, [&] { best_token(scores, 4); }), "the weights hold NaN"));
     EXPECT_TRUE(contains(error_of(kInvalid, [&] { log_softmax(scores, out, 4); }), "row 4"));
   }
   std::vector<float> scores(3, kInfinity), out(3);

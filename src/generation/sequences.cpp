@@ -32,9 +32,12 @@ int64_t padding_of(std::span<const int64_t> mask, int64_t row) {
 Prompt Prompt::checked(const Tensor& input_ids, const Tensor& attention_mask) {
   Prompt prompt;
   prompt.ids = convert_input(input_ids, DType::kI64, kWhere, "input_ids");
-  if (prompt.ids.rank() != 2 || prompt.ids.numel() == 0)
-    throw Error(kInvalid, fmt::format("[{}] input_ids has shape {}, need [batch, sequence] with at "
-                                      "least one token; the prompt is empty",
+  if (prompt.ids.rank() != 2)
+    throw Error(kInvalid, fmt::format("[{}] input_ids has shape {}, need [batch, sequence]", kWhere,
+                                      shape_string(prompt.ids.shape())));
+  if (prompt.ids.numel() == 0)
+    throw Error(kInvalid, fmt::format("[{}] input_ids has shape {}, need at least one token a row; "
+                                      "the prompt is empty",
                                       kWhere, shape_string(prompt.ids.shape())));
   if (attention_mask.defined()) {
     check_mask(attention_mask, kWhere, "attention_mask");

@@ -29,6 +29,11 @@ std::optional<int64_t> StaticState::max_length() const {
   return std::min(slots_, decoder().max_positions.value_or(slots_));
 }
 
+LengthLimit StaticState::limit_kind() const {
+  const auto positions = decoder().max_positions;
+  return positions && *positions <= slots_ ? LengthLimit::kPositions : LengthLimit::kSlots;
+}
+
 size_t StaticState::slot_bytes(size_t tensor) const {
   const CacheTensor& cache = decoder().step.caches[tensor];
   return static_cast<size_t>(cache.head_dim * itemsize(cache.dtype));

@@ -13,6 +13,7 @@ class StaticState final : public BatchState {
   StaticState(std::shared_ptr<const Decoder> decoder, int64_t slots);
 
   std::optional<int64_t> max_length() const override;
+  LengthLimit limit_kind() const override;
   std::unique_ptr<DecoderState> copy() const override;
   std::vector<std::pair<std::string, Tensor>> cache() const override;
 
