@@ -103,6 +103,8 @@ Measured measure(GenerationSession& session, const Tensor& prompt, int64_t new_t
 }
 
 void bench(const BenchCommand& command, bool json) {
+  // The drivers of other devices map far more than they use.
+  if (command.device == "cpu") stay_within_memory();
   MemoryWatch memory;
   const auto start = Clock::now();
   RunnerOptions options;

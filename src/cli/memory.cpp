@@ -1,27 +1,47 @@
 // How much memory the process has used for itself, file pages not counted.
 #include "cli/memory.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include "base/system_memory.h"
 
 namespace slipway::cli {
 namespace {
 
-/// Anonymous pages in memory, and those that were swapped out.
-int64_t anonymous_bytes() {
+/// The sum of these lines of /proc/self/status.
+int64_t status_bytes(std::initializer_list<std::string_view> names) {
   std::ifstream status("/proc/self/status");
   int64_t total = 0;
   std::string word;
   while (status >> word)
-    if (word == "RssAnon:" || word == "VmSwap:") {
+    if (std::find(names.begin(), names.end(), word) != names.end()) {
       int64_t kilobytes = 0;
       if (status >> kilobytes) total += kilobytes * 1024;
     }
   return total;
 }
 
+/// Anonymous pages in memory, and those that were swapped out.
+int64_t anonymous_bytes() { return status_bytes({"RssAnon:", "VmSwap:"}); }
+
 }  // namespace
+
+void stay_within_memory() {
+  const std::optional<uint64_t> available = available_memory();
+  const int64_t used = status_bytes({"VmData:"});
+  struct rlimit limit {};
+  if (!available || used == 0 || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(used) + *available);
+  ::setrlimit(RLIMIT_DATA, &limit);  // where it cannot be set all is as without it
+}
 
 MemoryWatch::MemoryWatch() {
   sample();

@@ -7,6 +7,10 @@
 
 namespace slipway::cli {
 
+/// Limits the data of this process to what the system has available now: memory beyond it, the
+/// runtime's too, is refused, which is an error, instead of given until the kernel kills a process.
+void stay_within_memory();
+
 /// Samples the anonymous memory of this process from its making on, every few milliseconds: the
 /// kernel keeps the highest total only, in which mapped weights count.
 class MemoryWatch {

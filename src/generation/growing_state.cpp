@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/system_memory.h"
+
 namespace slipway {
 namespace {
 
@@ -46,10 +48,21 @@ std::vector<std::pair<std::string, Tensor>> GrowingState::cache() const {
   return views;
 }
 
+void GrowingState::check_room(const DecoderGraph& graph, int64_t total) const {
+  uint64_t more = 0;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const uint64_t need =
+        static_cast<uint64_t>(rows().batch() * graph.caches[i].heads) * line_bytes(i, total);
+    if (need > buffers_[i].next.bytes()) more += need - buffers_[i].next.bytes();
+  }
+  check_memory(more, "decoder", "the cache");
+}
+
 void GrowingState::set_caches(DecoderCall& call, int64_t past, int64_t total) {
   const bool fed = last_ == &call;
   last_ = nullptr;
   RepeatedCall& run = call.call();
+  check_room(call.graph(), total);
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const CacheTensor& cache = call.graph().caches[i];
     int64_t shape[] = {rows().batch(), cache.heads, past, cache.head_dim};

@@ -28,6 +28,8 @@ class GrowingState final : public BatchState {
   void crop_cache(int64_t before) override;
   /// Contents as inputs, room for the longer ones as outputs.
   void set_caches(DecoderCall& call, int64_t past, int64_t total);
+  /// Refuses a call whose caches the system has no memory for, all of them together.
+  void check_room(const DecoderGraph& graph, int64_t total) const;
   size_t line_bytes(size_t tensor, int64_t slots) const;
 
   std::vector<Pair> buffers_;    ///< as decoder().step.caches
