@@ -10,7 +10,6 @@ generation that the reference writes are continued by `slipway generate`.
 
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -19,30 +18,15 @@ import onnx
 import onnxruntime
 import torch
 from safetensors.torch import save_file
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, GenerationConfig, StaticCache
+from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, StaticCache
 from transformers.exporters import ExportedModel, OnnxConfig, OnnxExporter
+
+from checks import check, finish, slipway
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "models"
 DECODERS = ("llama", "mistral", "qwen2", "qwen3")
 onnxruntime.set_default_logger_severity(3)  # it warns of every input with a default
-failures, passed = [], 0
-
-
-def check(condition, what):
-    global passed
-    if condition:
-        passed += 1
-    else:
-        failures.append(what)
-        print(f"FAIL {what}", flush=True)
-
-
-def slipway(*arguments):
-    done = subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"slipway {' '.join(map(str, arguments))}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def head_dim(config):
@@ -219,8 +203,7 @@ def main():
             ours(name, scratch)
         for name in ("llama", "qwen3"):
             theirs(name, scratch)
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures else 0
+    return finish()
 
 
 sys.exit(main())

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish, slipway
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 READERS = pathlib.Path(__file__).with_name("readers")
 GOLDEN = ROOT / "tests" / "golden"
@@ -27,24 +29,6 @@ EXPECTED_FAILURES = {
     ("optimum", "qwen3"): ("Got: 8 Expected: 16",
                            "the reader makes empty caches of hidden_size / num_attention_heads instead of head_dim (optimum#2379)"),
 }
-failures, passed = [], 0
-
-
-def check(condition, what):
-    global passed
-    if condition:
-        passed += 1
-    else:
-        failures.append(what)
-        print(f"FAIL {what}", flush=True)
-    return condition
-
-
-def slipway(*arguments):
-    done = subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"slipway {' '.join(map(str, arguments))}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def read_with(tool, jobs, scratch):
@@ -222,8 +206,7 @@ def main():
             if tool == "optimum":
                 written_by_optimum(plan, scratch)
             plan.run(scratch)
-    print(f"layouts: {passed} passed, {len(failures)} failed")
-    return 1 if failures else 0
+    return finish()
 
 
 sys.exit(main())

@@ -20,26 +20,11 @@ from safetensors.torch import load_file, save_file
 from transformers.exporters import ExportedModel, OnnxConfig, OnnxExporter
 from transformers.exporters.utils import get_leaf_tensors
 
+from checks import check, finish, slipway
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "models"
 TOLERANCE = 1e-4  # float32 sums in another order
-failures, passed = [], 0
-
-
-def check(condition, what):
-    global passed
-    if condition:
-        passed += 1
-    else:
-        failures.append(what)
-        print(f"FAIL {what}", flush=True)
-
-
-def slipway(*arguments):
-    done = subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"slipway {' '.join(map(str, arguments))}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def difference(got, want, mask):
@@ -197,8 +182,7 @@ def main():
             from_reference(name, scratch)
         manifests(scratch)
         real_models(scratch)
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures else 0
+    return finish()
 
 
 sys.exit(main())
