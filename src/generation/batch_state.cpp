@@ -71,8 +71,8 @@ Tensor BatchState::run_pieces(const Tensor& ids, int64_t past, int64_t keep) {
     const int64_t count = std::min(left, piece_size(past + begin, left));
     // Of the last `keep` tokens of all, those that this piece has; a graph gives one at least.
     const int64_t wanted = std::max<int64_t>(0, count + keep - left);
-    const Tensor logits = run_piece({ids.values<int64_t>().data() + begin, total, count},
-                                    past + begin, std::clamp<int64_t>(wanted, 1, count));
+    Tensor logits = run_piece({ids.values<int64_t>().data() + begin, total, count}, past + begin,
+                              std::clamp<int64_t>(wanted, 1, count));
     if (count == left && keep <= count) return logits;
     if (wanted > 0) {
       const int64_t vocabulary = logits.dim(2);

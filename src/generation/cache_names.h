@@ -18,7 +18,7 @@ struct CacheName {
 
   /// "past_key_values.layers.0.keys".
   std::string leaf() const;
-  auto operator<=>(const CacheName&) const = default;
+  auto operator<=>(const CacheName&) const = default;  // NOLINT(modernize-use-nullptr): its zero
 };
 
 /// Reads leaf names: past_key_values.layers.N.{keys,values,cumulative_length}, and
