@@ -48,8 +48,8 @@ struct OnnxConfig : ExportConfig {
   /// Constant folding, identities and merging of repeated subgraphs.
   bool optimize = true;
   /// kOptimum is what Optimum, onnxruntime-genai and transformers.js read; logits are then float32
-  /// whatever the dtype. "transformers" and "optimum" in JSON; recorded where it is not the
-  /// default.
+  /// whatever the dtype. "transformers", "optimum", "transformers.js" in JSON; recorded where it is
+  /// not the default.
   IoNames io_names = IoNames::kTransformers;
   /// Passes to leave out, by name (`slipway formats --passes` lists them); for finding which one is
   /// at fault. Not recorded in export.json.

@@ -83,7 +83,7 @@ class Runner {
 };
 
 /// Whose directory an export is saved as (FORMAT.md of the ONNX back end has the files of each).
-/// Every layout but our own needs a graph exported with IoNames::kOptimum.
+/// Every layout but our own needs a graph exported with its io_names.
 enum class Layout {
   kSlipway,         ///< export.json, as the reference writes it
   kGenai,           ///< genai_config.json for onnxruntime-genai; Optimum reads it too

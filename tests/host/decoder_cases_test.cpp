@@ -75,12 +75,15 @@ INSTANTIATE_TEST_SUITE_P(Golden, RopeSteps,
                                   std::get<1>(made.param);
                          });
 
-/// A llama whose rotary angles depend on how far a call reaches beyond 16 tokens.
-std::filesystem::path rope_checkpoint(const std::string& kind, const std::filesystem::path& out) {
+/// A llama whose rotary angles depend on how far a call reaches beyond 16 tokens, or where longrope
+/// is told to switch.
+std::filesystem::path rope_checkpoint(const std::string& kind, const std::filesystem::path& out,
+                                      std::optional<int64_t> switch_at = std::nullopt) {
   cases::Draft draft = cases::Draft::golden("llama-causal-lm");
   const Json kinds = parse_json_file(std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests" /
                                      "golden" / "rope_models" / "kinds.json");
   for (const auto& [key, value] : kinds.at(kind).items()) draft.config[key] = value;
+  if (switch_at) draft.config["rope_parameters"]["original_max_position_embeddings"] = *switch_at;
   return draft.save(out);
 }
 
@@ -108,7 +111,10 @@ TEST_P(RopeSwitch, IsNotCrossedByGuesses) {
 // A long prompt is read whole: pieces of it would have the angles of shorter ones.
 TEST_P(RopeSwitch, IsThatOfTheWholePrompt) {
   const TestFolder folder;
-  const auto checkpoint = rope_checkpoint(GetParam(), folder.path() / "in");
+  // Inside the second piece, so that the first alone would not reach it.
+  const auto at =
+      std::string(GetParam()) == "longrope" ? std::optional<int64_t>(550) : std::nullopt;
+  const auto checkpoint = rope_checkpoint(GetParam(), folder.path() / "in", at);
   const auto options =
       DecoderStateOptions::from_config(parse_json_file(checkpoint / "config.json"));
   ASSERT_TRUE(options.angles_change_at.has_value());
@@ -123,6 +129,10 @@ TEST_P(RopeSwitch, IsThatOfTheWholePrompt) {
     const auto state = made.state(chosen);
     EXPECT_LE(difference_where(state->forward(ids, ones(1, 600), 1), want, ones(1, 1)), kTolerance)
         << how;
+    chosen.angles_change_at.reset();
+    const auto pieces = made.state(chosen);
+    EXPECT_GT(difference_where(pieces->forward(ids, ones(1, 600), 1), want, ones(1, 1)), kTolerance)
+        << how << " cannot tell pieces from the whole";
   }
 }
 
