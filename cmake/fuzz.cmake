@@ -15,5 +15,5 @@ foreach(source ${fuzz_sources})
 endforeach()
 # The manifest is read above the core.
 target_sources(fuzz_manifest PRIVATE src/export/manifest.cpp src/export/manifest_read.cpp
-  src/export/pytree.cpp src/export/pytree_names.cpp)
+  src/base/pytree.cpp src/base/pytree_names.cpp)
 add_custom_target(fuzz DEPENDS ${fuzz_targets})

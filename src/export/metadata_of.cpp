@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "export/pytree.h"
+#include "base/pytree.h"
 
 namespace slipway {
 namespace {

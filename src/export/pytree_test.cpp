@@ -1,5 +1,5 @@
 // Tree specs: the reference's texts built, read and named; hostile texts refused.
-#include "export/pytree.h"
+#include "base/pytree.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "export/manifest.h"
-#include "export/pytree.h"
+#include "base/pytree.h"
 #include "fuzz.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Building tree specs, and reading and writing their text.
-#include "export/pytree.h"
+#include "base/pytree.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // The dotted names of a tree spec's leaves.
 #include <fmt/format.h>
 
-#include "export/pytree.h"
+#include "base/pytree.h"
 #include "slipway/error.h"
 
 namespace slipway {
