@@ -1,0 +1,33 @@
+// From a .pt2 file to our program: the second front end.
+#pragma once
+
+#include <string>
+
+#include "backends/dynamo/program_file.h"
+#include "ir/program.h"
+
+namespace slipway::dynamo {
+
+/// A program with how its inputs and outputs nest.
+struct Imported {
+  ExportedProgram program;
+  /// torch.utils._pytree texts of the call and of what it returns.
+  std::string in_spec, out_spec;
+};
+
+/// Makes a functional graph of a program that torch.export saved.
+///
+/// In-place ops become values: what is written through a view reaches the tensor it views and every
+/// other view of it. An input that the program writes to is an output of the same name. Operators
+/// that compute with sizes become expressions of symbols; checks of metadata and of sizes are left
+/// out. A bound of 2 on a size is torch's specialization of 0 and 1, not the program's, and is read
+/// as 1. Sizes have the names that the models' own graphs give them (batch_size, sequence_length)
+/// where an input's name tells, and inputs of one role have one size: attention_mask has the rows
+/// of input_ids.
+///
+/// Throws Error{kUnsupported} listing every op that has no row, with counts, and for programs whose
+/// state is in buffers that they change, data-dependent sizes, custom objects, and loops;
+/// Error{kInvalid} for a graph that refers to what it does not have or that does not fit together.
+Imported import_program(const ProgramFile& file);
+
+}  // namespace slipway::dynamo

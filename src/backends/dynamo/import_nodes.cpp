@@ -1,0 +1,308 @@
+// Calls of ATen ops, sizes, and sub-graphs.
+#include "backends/dynamo/import_nodes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "backends/dynamo/import_sizes.h"
+#include "base/json.h"
+#include "ir/build.h"
+
+namespace slipway::dynamo {
+namespace {
+
+constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "torch.ops.higher_order.";
+constexpr int kMaxDepth = 16;
+
+// Checks of what is known already; a graph without them computes the same.
+constexpr std::string_view kChecks[] = {
+    "torch.ops.aten._assert_tensor_metadata.", "torch.ops.aten._assert_scalar.",
+    "torch.ops.aten._assert_async.", "torch.ops.aten.sym_constrain_range", "torch._check"};
+
+// Ops of other libraries that one of ours stands for.
+constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+    {"transformers::grouped_mm_fallback", "slipway::grouped_mm"},
+};
+
+bool is_check(const std::string& target) {
+  return std::any_of(std::begin(kChecks), std::end(kChecks),
+                     [&](std::string_view prefix) { return target.starts_with(prefix); });
+}
+
+/// An op's name as we write it.
+struct Target {
+  std::string space, name, overload;
+  bool in_place = false;
+
+  std::string full() const {
+    return fmt::format("{}::{}{}{}", space, name, overload.empty() ? "" : ".", overload);
+  }
+};
+
+/// "torch.ops.aten.add_.Tensor" -> aten, add, Tensor, in place. Nullopt for what is no op.
+std::optional<Target> parse_target(const std::string& text) {
+  if (!text.starts_with(kOps)) return std::nullopt;
+  const size_t a = text.find('.', kOps.size());
+  const size_t b = a == text.npos ? text.npos : text.find('.', a + 1);
+  if (b == text.npos) return std::nullopt;
+  Target target{text.substr(kOps.size(), a - kOps.size()), text.substr(a + 1, b - a - 1),
+                text.substr(b + 1)};
+  if (target.overload == "default") target.overload.clear();
+  for (const auto& [theirs, ours] : kRenamed)
+    if (target.full() == theirs) {
+      target.space = ours.substr(0, ours.find(':'));
+      target.name = ours.substr(ours.find(':') + 2);
+    }
+  if (target.name.ends_with('_') && !target.name.ends_with("__")) {
+    target.name.pop_back();
+    target.in_place = true;
+  }
+  return target;
+}
+
+/// The row of a call: where a number stands for a tensor, the overload that takes numbers.
+const Op* find_row(const schema::Node& node, const Target& target) {
+  const Op* op = find_op(target.full());
+  for (const schema::NamedArgument& input : node.inputs) {
+    if (!is_number(input.arg)) continue;
+    const int at = op == nullptr ? -1 : op->schema.find(input.name);
+    if (at < 0 || op->schema.args[static_cast<size_t>(at)].type != ArgType::kTensor) continue;
+    std::string overload = target.overload;
+    if (overload.starts_with("Tensor")) overload.replace(0, 6, "Scalar");
+    else overload = "Scalar";
+    return find_op(fmt::format("{}::{}.{}", target.space, target.name, overload));
+  }
+  return op;
+}
+
+bool is_known(const schema::Node& node) {
+  const std::string& name = node.target;
+  if (is_check(name) || is_size_op(name)) return true;
+  if (name == "torch.ops.higher_order.cond" ||
+      name == "torch.ops.higher_order.wrap_with_set_grad_enabled" ||
+      name == "torch.ops.higher_order.wrap_with_autocast")
+    return true;
+  const auto target = parse_target(name);
+  if (!target) return false;
+  return (target->space == "aten" && target->name == "copy") || find_row(node, *target) != nullptr;
+}
+
+/// The innermost module: the path of the last entry "key,path,class".
+std::string scope_of(const schema::Node& node) {
+  for (const auto& [key, text] : node.metadata) {
+    if (key != "nn_module_stack") continue;
+    const std::string last = text.substr(text.rfind(';') + 1);
+    const size_t comma = last.find(',');
+    if (comma == last.npos) return "";
+    return last.substr(comma + 1, last.find(',', comma + 1) - comma - 1);
+  }
+  return "";
+}
+
+const std::string* tensor_name(const schema::Argument& argument) {
+  const auto* tensor = argument.get<schema::TensorArgument>();
+  return tensor == nullptr ? nullptr : &tensor->name;
+}
+
+[[noreturn]] void fail(const schema::Node& node, const std::string& message) {
+  throw Error(kInvalid, fmt::format("[pt2] {}: {}", describe_node(node), message));
+}
+
+/// The tensor that an in-place op writes to.
+const std::string& target_tensor(const schema::Node& node) {
+  if (!node.inputs.empty())
+    if (const std::string* name = tensor_name(node.inputs[0].arg)) return *name;
+  fail(node, "its first argument is not a tensor");
+}
+
+std::string result_name(const schema::Node& node) {
+  const std::string* name = node.outputs.empty() ? nullptr : tensor_name(node.outputs[0]);
+  return name == nullptr ? "" : *name;
+}
+
+/// What an in-place op stores: in the dtype and shape of the tensor that is written to.
+Value stored(Value value, Value like) {
+  value = to(value, like.dtype());
+  return value.shape() == like.shape() ? value : expand(value, like.shape());
+}
+
+}  // namespace
+
+std::map<std::string, int64_t> unknown_ops(const std::vector<schema::Node>& nodes) {
+  std::map<std::string, int64_t> unknown;
+  for (const schema::Node& node : nodes) {
+    if (!is_known(node)) unknown[node.target] += 1;
+    for (const schema::NamedArgument& input : node.inputs)
+      if (const auto* sub = input.arg.get<schema::GraphArgument>(); sub && sub->graph)
+        for (const auto& [op, count] : unknown_ops(sub->graph->nodes)) unknown[op] += count;
+  }
+  return unknown;
+}
+
+void NodeImporter::run(const std::vector<schema::Node>& nodes) {
+  for (const schema::Node& node : nodes) {
+    const ScopeGuard scope(graph_, scope_of(node));
+    try {
+      import_node(node);
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).find(describe_node(node)) != std::string_view::npos) throw;
+      throw error.with_context(fmt::format("[pt2] {}", describe_node(node)));
+    }
+  }
+}
+
+void NodeImporter::import_node(const schema::Node& node) {
+  if (is_check(node.target)) return;
+  if (is_size_op(node.target)) return import_size_op(node, names_);
+  if (node.target.starts_with(kHigherOrder)) return import_higher_order(node);
+  const auto target = parse_target(node.target);
+  if (!target) throw Error(kUnsupported, fmt::format("[pt2] no row for {}", node.target));
+  if (target->space == "aten" && target->name == "copy") {
+    const schema::Argument* source = find_argument(node, "src");
+    const std::string* from = source == nullptr ? nullptr : tensor_name(*source);
+    if (from == nullptr) fail(node, "it has no tensor src");
+    const std::string& name = target_tensor(node);
+    const Value value = stored(names_.tensors.read(*from), names_.tensors.read(name));
+    if (target->in_place) names_.tensors.write(name, value, result_name(node));
+    else names_.tensors.define(result_name(node), value);
+    return;
+  }
+  const Op* op = find_row(node, *target);
+  if (op == nullptr) throw Error(kUnsupported, fmt::format("[pt2] no row for {}", node.target));
+  import_call(node, *op, target->in_place);
+}
+
+void NodeImporter::import_call(const schema::Node& node, const Op& op, bool in_place) {
+  const std::vector<Arg> args = import_args(node, op, names_);
+  std::vector<OpArg> given;
+  for (size_t i = 0; i < args.size(); ++i)
+    given.push_back(named(op.schema.args[i].name, OpArg(args[i])));
+  const std::vector<Value> values = graph_.emit_all(op, given);
+  const bool is_view = view_step(op, args, 0).forward != nullptr;
+  if (in_place && !is_view) {
+    const std::string& name = target_tensor(node);
+    names_.tensors.write(name, stored(values[0], names_.tensors.read(name)), result_name(node));
+    return;
+  }
+  const std::vector<std::string> outputs = output_names(node);
+  if (outputs.size() != values.size())
+    fail(node,
+         fmt::format("it has {} outputs, {} gives {}", outputs.size(), op.name(), values.size()));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (is_view)
+      names_.tensors.define_view(outputs[i], target_tensor(node), view_step(op, args, i),
+                                 values[i]);
+    else if (!outputs[i].empty()) names_.tensors.define(outputs[i], values[i]);
+}
+
+std::vector<std::string> NodeImporter::output_names(const schema::Node& node) const {
+  std::vector<std::string> names;
+  for (const schema::Argument& output : node.outputs) {
+    if (const std::string* name = tensor_name(output)) {
+      names.push_back(*name);
+    } else if (const auto* list = output.get<std::vector<schema::TensorArgument>>()) {
+      for (const schema::TensorArgument& item : *list) names.push_back(item.name);
+    } else if (output.get<schema::None>() != nullptr) {
+      names.emplace_back();  // a result that nothing uses
+    } else {
+      throw Error(kUnsupported,
+                  fmt::format("[pt2] {}: it returns {}: sizes and numbers that depend on values "
+                              "are not supported",
+                              describe_node(node), output.tag()));
+    }
+  }
+  return names;
+}
+
+void NodeImporter::import_higher_order(const schema::Node& node) {
+  std::vector<schema::Argument> operands;
+  std::vector<const schema::GraphArgument*> graphs;
+  for (const schema::NamedArgument& input : node.inputs) {
+    if (const auto* sub = input.arg.get<schema::GraphArgument>()) {
+      graphs.push_back(sub);
+    } else if (const auto* list = input.arg.get<std::vector<schema::TensorArgument>>()) {
+      for (const schema::TensorArgument& item : *list) operands.push_back({item});
+    } else {
+      operands.push_back(input.arg);
+    }
+  }
+  std::vector<Value> results;
+  if (node.target == "torch.ops.higher_order.cond" && graphs.size() == 2 && !operands.empty()) {
+    const std::vector<schema::Argument> inputs(operands.begin() + 1, operands.end());
+    const std::string* flag = tensor_name(operands[0]);
+    if (flag == nullptr)
+      throw Error(kUnsupported,
+                  fmt::format("[pt2] {}: its condition is about sizes; one of a tensor's value is "
+                              "supported",
+                              describe_node(node)));
+    const Value condition = to(names_.tensors.read(*flag), DType::kBool);
+    const std::vector<Value> yes = run_subgraph(node, *graphs[0], inputs),
+                             no = run_subgraph(node, *graphs[1], inputs);
+    if (yes.size() != no.size()) fail(node, "its branches return different numbers of tensors");
+    // Both branches are computed, which costs time and changes no number: they have no effects.
+    for (size_t i = 0; i < yes.size(); ++i) results.push_back(where(condition, yes[i], no[i]));
+  } else if (node.target.starts_with("torch.ops.higher_order.wrap_with_") && graphs.size() == 1) {
+    // What comes before the graph are the switches of the context.
+    const auto count = graphs[0]->graph == nullptr ? 0 : graphs[0]->graph->inputs.size();
+    if (count > operands.size()) fail(node, "its sub-graph has more inputs than it is given");
+    results = run_subgraph(node, *graphs[0],
+                           {operands.end() - static_cast<int64_t>(count), operands.end()});
+  } else {
+    throw Error(kUnsupported, fmt::format("[pt2] {} has no counterpart: unroll the loop in the "
+                                          "model, or write it with tensor ops",
+                                          describe_node(node)));
+  }
+  const std::vector<std::string> outputs = output_names(node);
+  if (outputs.size() != results.size())
+    fail(node, fmt::format("its sub-graph returns {} tensors, the node has {} outputs",
+                           results.size(), outputs.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) names_.tensors.define(outputs[i], results[i]);
+}
+
+std::vector<Value> NodeImporter::run_subgraph(const schema::Node& node,
+                                              const schema::GraphArgument& sub,
+                                              const std::vector<schema::Argument>& operands) {
+  if (sub.graph == nullptr || depth_ >= kMaxDepth)
+    fail(node, fmt::format("need sub-graphs, nested at most {} deep", kMaxDepth));
+  if (sub.graph->inputs.size() != operands.size())
+    fail(node, fmt::format("its sub-graph takes {} inputs, it is given {}",
+                           sub.graph->inputs.size(), operands.size()));
+  ImportNames inner;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const schema::Argument& input = sub.graph->inputs[i];
+    const std::string* given = tensor_name(operands[i]);
+    const std::string* name = tensor_name(input);
+    if (given != nullptr && name != nullptr) {
+      inner.tensors.define(*name, names_.tensors.read(*given));
+    } else if (const auto* size = operands[i].get<schema::SymIntArgument>()) {
+      const auto* inner_name = input.get<schema::SymIntArgument>();
+      const auto* word =
+          inner_name == nullptr ? nullptr : std::get_if<schema::Name>(&inner_name->value);
+      if (word == nullptr) fail(node, "a size is given for what is no size in its sub-graph");
+      inner.sizes.emplace(word->value, import_size(*size, names_));
+    } else if (name != nullptr) {
+      fail(node, fmt::format("its sub-graph needs a tensor for {}", quote(*name)));
+    }
+  }
+  NodeImporter importer(graph_, inner);
+  importer.depth_ = depth_ + 1;
+  importer.run(sub.graph->nodes);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (const std::string* name = tensor_name(sub.graph->inputs[i]);
+        name && inner.tensors.written(*name))
+      throw Error(kUnsupported, fmt::format("[pt2] {}: its sub-graph writes to its input {}",
+                                            describe_node(node), quote(*name)));
+  std::vector<Value> results;
+  for (const schema::Argument& output : sub.graph->outputs) {
+    const std::string* name = tensor_name(output);
+    if (name == nullptr) fail(node, "its sub-graph returns what is no tensor");
+    results.push_back(inner.tensors.read(*name));
+  }
+  return results;
+}
+
+}  // namespace slipway::dynamo

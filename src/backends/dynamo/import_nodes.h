@@ -1,0 +1,38 @@
+// Imports the nodes of a graph, one after the other.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/dynamo/import_args.h"
+#include "ir/graph.h"
+
+namespace slipway::dynamo {
+
+/// Walks a serialized graph and emits the same computation into ours.
+class NodeImporter {
+ public:
+  NodeImporter(Graph& graph, ImportNames& names) : graph_(graph), names_(names) {}
+
+  /// Throws what import_program does.
+  void run(const std::vector<schema::Node>& nodes);
+
+ private:
+  void import_node(const schema::Node& node);
+  void import_call(const schema::Node& node, const Op& op, bool in_place);
+  void import_higher_order(const schema::Node& node);
+  std::vector<Value> run_subgraph(const schema::Node& node, const schema::GraphArgument& sub,
+                                  const std::vector<schema::Argument>& operands);
+  std::vector<std::string> output_names(const schema::Node& node) const;
+
+  Graph& graph_;
+  ImportNames& names_;
+  int depth_ = 0;
+};
+
+/// The ops of a graph, sub-graphs included, that nothing here stands for, with how often each is
+/// used.
+std::map<std::string, int64_t> unknown_ops(const std::vector<schema::Node>& nodes);
+
+}  // namespace slipway::dynamo
