@@ -1,6 +1,8 @@
 // Recovers intent: finds the bodies of ops in graphs that were written without them.
 #include "passes/raise.h"
 
+#include <vector>
+
 #include "ir/build.h"
 
 namespace slipway {
@@ -126,7 +128,11 @@ constexpr Rule kRules[] = {
 std::span<const Rule> raising_rules() { return kRules; }
 
 int64_t raise(Graph& graph, PassContext& context) {
-  return apply_rules(graph, raising_rules(), context, Precedence::kLargestFirst);
+  std::vector<Rule> spelled;
+  for (const auto part : {mask_rules(), spelling_rules()})
+    spelled.insert(spelled.end(), part.begin(), part.end());
+  return apply_rules(graph, spelled, context) +
+         apply_rules(graph, raising_rules(), context, Precedence::kLargestFirst);
 }
 
 }  // namespace slipway

@@ -11,7 +11,13 @@ namespace slipway {
 /// pattern is the op's own body, so a body that changes is still recognized.
 std::span<const Rule> raising_rules();
 
-/// Run canonicalize and cse before.
+/// Masks and look-ups that were written with ranges of indices (index_range.h).
+std::span<const Rule> mask_rules();
+
+/// The ways in which PyTorch model code spells rotary embeddings, grouped attention and caches.
+std::span<const Rule> spelling_rules();
+
+/// Applies all of them. Run canonicalize and cse before.
 int64_t raise(Graph& graph, PassContext& context);
 
 }  // namespace slipway

@@ -45,6 +45,21 @@ std::vector<std::string> call_names(const schema::ExportedProgram& program, size
   return names;
 }
 
+/// The sizes of an input when it was traced; 0 where the file does not say.
+Shape example_shape(const schema::TensorMeta& meta) {
+  Shape shape;
+  for (const schema::SymInt& size : meta.sizes) {
+    if (const auto* value = std::get_if<int64_t>(&size.value)) {
+      shape.push_back(*value);
+      continue;
+    }
+    const auto& hint = std::get<schema::SymExpr>(size.value).hint;
+    const auto* value = hint ? std::get_if<int64_t>(&hint->value) : nullptr;
+    shape.push_back(value == nullptr ? 0 : *value);
+  }
+  return shape;
+}
+
 class ProgramImporter {
  public:
   explicit ProgramImporter(const ProgramFile& file)
@@ -74,15 +89,19 @@ class ProgramImporter {
                                           words.size(), fmt::join(words, ", ")));
   }
 
-  std::vector<UserInput> user_inputs() const {
+  std::vector<UserInput> user_inputs() {
     std::vector<const schema::Argument*> arguments;  // null: a constant argument
+    std::vector<const schema::ConstantValue*> constants;
     for (const schema::InputSpec& spec : module_.signature.input_specs) {
-      if (const auto* user = std::get_if<schema::UserInputSpec>(&spec.value))
-        arguments.push_back(&user->arg);
-      else if (std::holds_alternative<schema::InputToConstantInputSpec>(spec.value))
-        arguments.push_back(nullptr);
+      const auto* user = std::get_if<schema::UserInputSpec>(&spec.value);
+      const auto* constant = std::get_if<schema::InputToConstantInputSpec>(&spec.value);
+      if (user == nullptr && constant == nullptr) continue;
+      arguments.push_back(user == nullptr ? nullptr : &user->arg);
+      constants.push_back(constant == nullptr ? nullptr : &constant->value);
     }
     const std::vector<std::string> names = call_names(file_.program, arguments.size());
+    for (size_t i = 0; i < constants.size(); ++i)
+      if (constants[i] != nullptr) result_.in_constants.emplace_back(names[i], *constants[i]);
     std::map<std::string, const schema::TensorMeta*> metas;
     for (const auto& [name, meta] : module_.graph.tensor_values) metas.emplace(name, &meta);
     std::vector<UserInput> inputs;
@@ -90,7 +109,10 @@ class ProgramImporter {
       if (arguments[i] == nullptr || arguments[i]->get<schema::None>() != nullptr) continue;
       const auto* tensor = arguments[i]->get<schema::TensorArgument>();
       if (tensor == nullptr) {
-        if (arguments[i]->get<schema::SymIntArgument>() == nullptr) continue;  // a fixed number
+        if (arguments[i]->get<schema::SymIntArgument>() == nullptr) {
+          throw Error(kUnsupported, fmt::format("[pt2] input {} is {}; need tensors only",
+                                                quote(names[i]), arguments[i]->tag()));
+        }
         throw Error(kUnsupported,
                     fmt::format("[pt2] input {} is a number; need tensors only", quote(names[i])));
       }
@@ -108,6 +130,7 @@ class ProgramImporter {
     if (!dtype)
       throw Error(kUnsupported, fmt::format("[pt2] input {} has dtype {}", quote(input.name),
                                             schema::to_string(input.meta->dtype)));
+    result_.example_shapes.push_back(example_shape(*input.meta));
     names_.tensors.define(input.value_name,
                           graph_.add_input(input.name, {*dtype, symbols.shape(*input.meta)}));
   }
@@ -182,9 +205,7 @@ class ProgramImporter {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto* tensor = outputs[i]->get<schema::TensorArgument>();
       if (tensor == nullptr) {
-        if (outputs[i]->get<schema::None>() == nullptr)
-          log::warning(fmt::format("output {} is a number ({}), it is left out", names[i],
-                                   outputs[i]->tag()));
+        result_.out_constants.emplace_back(static_cast<int64_t>(i), *outputs[i]);
         continue;
       }
       graph_.add_output(names[i], names_.tensors.read(tensor->name));

@@ -2,17 +2,25 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/dynamo/program_file.h"
 #include "ir/program.h"
 
 namespace slipway::dynamo {
 
-/// A program with how its inputs and outputs nest.
+/// A program with what the file says about the call that was traced.
 struct Imported {
   ExportedProgram program;
   /// torch.utils._pytree texts of the call and of what it returns.
   std::string in_spec, out_spec;
+  /// Sizes of the inputs in the traced call, in the order of the program's inputs.
+  std::vector<Shape> example_shapes;
+  /// Arguments that were numbers or texts: constants of the graph, by leaf name.
+  std::vector<std::pair<std::string, schema::ConstantValue>> in_constants;
+  /// Leaves of what the call returns that are no tensors: (leaf index, argument).
+  std::vector<std::pair<int64_t, schema::Argument>> out_constants;
 };
 
 /// Makes a functional graph of a program that torch.export saved.
