@@ -46,3 +46,7 @@ target_link_libraries(slipway_core PUBLIC fmt::fmt spdlog::spdlog nlohmann_json:
 if(TARGET slipway_onnx_proto)
   target_link_libraries(slipway_core PRIVATE slipway_onnx_proto)
 endif()
+if("dynamo" IN_LIST SLIPWAY_BACKENDS)
+  target_include_directories(slipway_core PRIVATE "${LIBDEFLATE_INCLUDE}")
+  target_link_libraries(slipway_core PRIVATE "${LIBDEFLATE_STATIC}")
+endif()

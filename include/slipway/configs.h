@@ -27,6 +27,15 @@ struct ExportConfig {
   /// Bounds of dynamic_shapes that go beyond what the model can take are narrowed and checked at
   /// run time; otherwise they are an export error.
   bool prefer_deferred_runtime_asserts_over_guards = false;
+  /// Passes to leave out, by name (`slipway formats --passes` lists them); for finding which one is
+  /// at fault. Not recorded in export.json.
+  std::vector<std::string> disabled_passes;
+};
+
+/// PyTorch: a .pt2 file of ATen ops, as torch.export.save writes it.
+struct DynamoConfig : ExportConfig {
+  std::string export_format() const override { return "dynamo"; }
+  std::string to_json_string() const override;
 };
 
 /// How a graph names its inputs and outputs.
@@ -51,9 +60,6 @@ struct OnnxConfig : ExportConfig {
   /// whatever the dtype. "transformers", "optimum", "transformers.js" in JSON; recorded where it is
   /// not the default.
   IoNames io_names = IoNames::kTransformers;
-  /// Passes to leave out, by name (`slipway formats --passes` lists them); for finding which one is
-  /// at fault. Not recorded in export.json.
-  std::vector<std::string> disabled_passes;
 };
 
 /// Makes the configuration class that `export_format` names.
@@ -63,7 +69,7 @@ struct AutoExportConfig {
   static std::unique_ptr<ExportConfig> from_dict(const std::string& json);
 };
 
-/// The formats of this build: "onnx".
+/// The formats of this build: "onnx", "dynamo".
 std::vector<std::string> available_formats();
 
 }  // namespace slipway

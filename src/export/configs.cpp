@@ -103,7 +103,7 @@ DynamicShapes dynamic_shapes_from_json(const std::string& text) {
   }
 }
 
-std::vector<std::string> available_formats() { return {"onnx"}; }
+std::vector<std::string> available_formats() { return {"onnx", "dynamo"}; }
 
 std::string OnnxConfig::to_json_string() const {
   Json json = Json::object();
@@ -119,44 +119,80 @@ std::string OnnxConfig::to_json_string() const {
   return json.dump();
 }
 
+std::string DynamoConfig::to_json_string() const {
+  Json json = Json::object();
+  json["dynamic"] = dynamic;
+  json["dynamic_shapes"] = shapes_json(dynamic_shapes);
+  json["export_format"] = export_format();
+  json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
+  json["strict"] = strict;
+  return json.dump();
+}
+
+namespace {
+
+bool flag_of(const std::string& key, const Json& value) {
+  if (!value.is_boolean())
+    fail(fmt::format("'{}' must be true or false, got {}", key, describe(value)));
+  return value.get<bool>();
+}
+
+/// A field that every format has, or that none supports yet. False for others.
+bool read_common(ExportConfig& config, const std::string& key, const Json& value) {
+  if (key == "export_format") return true;
+  if (key == "dynamic") config.dynamic = flag_of(key, value);
+  else if (key == "strict") config.strict = flag_of(key, value);
+  else if (key == "prefer_deferred_runtime_asserts_over_guards")
+    config.prefer_deferred_runtime_asserts_over_guards = flag_of(key, value);
+  else if (key == "dynamic_shapes") {
+    if (!value.is_null()) config.dynamic_shapes = shapes_of(value);
+  } else if (key == "quantizer") {
+    if (!value.is_null())
+      throw Error(kUnsupported, "[config] 'quantizer' is not supported by this version");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool read_onnx(OnnxConfig& config, const std::string& key, const Json& value) {
+  if (key == "optimize") {
+    config.optimize = flag_of(key, value);
+  } else if (key == "opset_version") {
+    if (value.is_null()) return true;
+    if (!value.is_number_integer())
+      fail("'opset_version' must be an integer, got " + describe(value));
+    config.opset_version = value.get<int64_t>();
+  } else if (key == "io_names") {
+    config.io_names = io_names_of(value);
+  } else if (key == "ort_fusions") {
+    if (!value.is_null())
+      throw Error(kUnsupported, "[config] 'ort_fusions' is not supported by this version");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& text) {
   const Json json = parse_json(text, "the export configuration");
   if (!json.is_object() || !json.contains("export_format") || !json["export_format"].is_string())
     fail("the export configuration must be an object with a string 'export_format'");
   const auto format = json["export_format"].get<std::string>();
-  if (format != "onnx")
+  std::unique_ptr<ExportConfig> config;
+  if (format == "onnx") config = std::make_unique<OnnxConfig>();
+  else if (format == "dynamo") config = std::make_unique<DynamoConfig>();
+  else
     throw Error(kUnsupported,
                 fmt::format("[config] export_format '{}' is not built in; available: {}", format,
                             fmt::join(available_formats(), ", ")));
-  auto config = std::make_unique<OnnxConfig>();
-  const auto flag = [&](const std::string& key, const Json& value) {
-    if (!value.is_boolean())
-      fail(fmt::format("'{}' must be true or false, got {}", key, describe(value)));
-    return value.get<bool>();
-  };
+  auto* onnx = dynamic_cast<OnnxConfig*>(config.get());
   for (const auto& [key, value] : json.items()) {
-    if (key == "export_format") continue;
-    if (key == "dynamic") config->dynamic = flag(key, value);
-    else if (key == "strict") config->strict = flag(key, value);
-    else if (key == "optimize") config->optimize = flag(key, value);
-    else if (key == "prefer_deferred_runtime_asserts_over_guards")
-      config->prefer_deferred_runtime_asserts_over_guards = flag(key, value);
-    else if (key == "dynamic_shapes") {
-      if (!value.is_null()) config->dynamic_shapes = shapes_of(value);
-    } else if (key == "opset_version") {
-      if (value.is_null()) continue;
-      if (!value.is_number_integer())
-        fail("'opset_version' must be an integer, got " + describe(value));
-      config->opset_version = value.get<int64_t>();
-    } else if (key == "io_names") {
-      config->io_names = io_names_of(value);
-    } else if (key == "ort_fusions" || key == "quantizer") {
-      if (!value.is_null())
-        throw Error(kUnsupported,
-                    fmt::format("[config] '{}' is not supported by this version", key));
-    } else {
-      fail(fmt::format("unknown field '{}'", key));
-    }
+    if (read_common(*config, key, value)) continue;
+    if (onnx != nullptr && read_onnx(*onnx, key, value)) continue;
+    fail(fmt::format("unknown field '{}' for format {}", key, format));
   }
   return config;
 }

@@ -113,4 +113,12 @@ ExportedModel HfExporter::export_for_generation(const PreTrainedModel& model, co
   return exported;
 }
 
+std::unique_ptr<HfExporter> AutoHfExporter::from_config(const ExportConfig& config) {
+  if (config.export_format() == "onnx") return std::make_unique<OnnxExporter>();
+  if (config.export_format() == "dynamo") return std::make_unique<DynamoExporter>();
+  throw Error(kUnsupported,
+              fmt::format("[export] format '{}' is not built in; available: {}",
+                          config.export_format(), fmt::join(available_formats(), ", ")));
+}
+
 }  // namespace slipway

@@ -27,11 +27,36 @@ struct PreTrainedModel::Impl {
   bool one_token = false;  ///< a decode step: its graph takes one token a row
 };
 
+/// The file that components of an export keep their weights in together, where the format has one.
+struct SharedWeights {
+  onnx::DataFile data;
+  std::string name;  ///< empty: the component's own
+};
+
+/// What writing a program would give.
+struct ProgramSizes {
+  int64_t graph_bytes = 0;   ///< of the graph file, without weights
+  int64_t weight_bytes = 0;  ///< of this component, or of all so far where they share a file
+  int64_t nodes = 0;
+};
+
+/// A graph that is not on disk yet, with what its format knows about writing it.
+class FreshProgram {
+ public:
+  virtual ~FreshProgram() = default;
+
+  virtual const Graph& graph() const = 0;
+  /// Whether an input has a default, so that callers may leave it out.
+  virtual bool is_optional(const std::string&) const { return false; }
+  /// Writes the component's graph file into a folder; weights go along or into `shared`.
+  virtual void write(const std::filesystem::path& folder, const std::string& component,
+                     SharedWeights& shared) const = 0;
+  virtual ProgramSizes measure(const std::string& component, SharedWeights& shared) const = 0;
+};
+
 /// Either a graph that is not on disk yet, or a file.
 struct Program::Impl {
-  std::unique_ptr<Graph> graph;
-  std::map<std::string, ValueRange> ranges;
-  onnx::WriteOptions write_options;
+  std::shared_ptr<const FreshProgram> fresh;
 
   std::optional<onnx::FileSummary> file;
   std::string

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/output.h"
+#include "export/onnx_program.h"
 
 namespace slipway {
 namespace {
@@ -140,7 +141,8 @@ LayoutPlan plan_layout(const ExportedModel::Impl& exported, Layout layout) {
     throw Error(kUsage,
                 "[layout] a loaded export is saved as it is; export the checkpoint "
                 "again for another layout");
-  check_graph(*program.graph, layout);
+  onnx_program(program);  // no other format has such tools
+  check_graph(program.fresh->graph(), layout);
   LayoutPlan plan{.folder = "", .stem = "model"};
   if (layout != Layout::kTransformersJs) return plan;
   plan.folder = "onnx";
@@ -152,12 +154,13 @@ LayoutPlan plan_layout(const ExportedModel::Impl& exported, Layout layout) {
 void write_layout(const ExportedModel::Impl& exported, Layout layout, const fs::path& folder) {
   const LayoutPlan plan = plan_layout(exported, layout);
   const Program::Impl& program = exported.components[0].second.program.impl();
-  onnx::WriteOptions options = program.write_options;
+  const OnnxProgram& fresh = onnx_program(program);
+  onnx::WriteOptions options = fresh.options();
   options.data_file = plan.data_file();
   options.max_data_bytes = plan.max_data_bytes;
   fs::create_directories(folder / plan.folder);
   const onnx::WriteSummary written =
-      onnx::write(*program.graph, program.ranges, folder / plan.folder, plan.stem, options);
+      onnx::write(fresh.graph(), fresh.ranges(), folder / plan.folder, plan.stem, options);
   std::string config = exported.config;
   if (layout == Layout::kTransformersJs) {
     if (written.data_files.size() > kMaxJsFiles)
@@ -169,7 +172,7 @@ void write_layout(const ExportedModel::Impl& exported, Layout layout, const fs::
   write_text(folder / "config.json", config);
   if (layout == Layout::kGenai)
     write_text(folder / kGenaiConfig, genai_config(exported, plan.graph_file()));
-  const bool decoder = std::ranges::any_of(program.graph->inputs(),
+  const bool decoder = std::ranges::any_of(fresh.graph().inputs(),
                                            [](const Node* input) { return is_cache(input->name); });
   if (decoder && generation_config_of(exported).is_null())
     write_text(folder / "generation_config.json",

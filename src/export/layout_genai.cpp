@@ -166,7 +166,7 @@ std::string genai_config(const ExportedModel::Impl& exported, const std::string&
   const Config config =
       Config::from_json(parse_json(exported.config, "config.json"), "config.json").text();
   const Settings settings(generation, config.json());
-  const Graph& graph = *exported.components[0].second.program.impl().graph;
+  const Graph& graph = exported.components[0].second.program.impl().fresh->graph();
   const std::vector<int64_t> ends = end_ids(settings);
   const int64_t context_length = config.get_int("max_position_embeddings", 1, INT32_MAX);
   const std::string type = config.model_type();

@@ -113,6 +113,15 @@ void add_kwarg(ExportMetadata& metadata, const Leaf& leaf, const Inputs& inputs)
 
 }  // namespace
 
+std::string masks_text(const std::map<std::string, std::optional<int64_t>>& windows) {
+  Json masks = Json::object();
+  for (const auto& [name, window] : windows) {
+    masks[name] = Json::object();
+    if (window) masks[name]["window"] = *window;
+  }
+  return masks.dump();
+}
+
 std::string argument_of(const std::string& leaf) { return leaf.substr(0, leaf.find('.')); }
 
 ExportMetadata metadata_of(const PreTrainedModel& model, const ExportedProgram& program,

@@ -3,13 +3,13 @@
 #include <fmt/ranges.h>
 
 #include "backends/onnx/lower.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "export/build.h"
 #include "export/io_names.h"
 #include "export/metadata_of.h"
+#include "export/onnx_program.h"
+#include "export/optimize.h"
 #include "export/resolve.h"
-#include "passes/pipeline.h"
 #include "slipway/exporter.h"
 
 namespace slipway {
@@ -17,39 +17,10 @@ namespace {
 
 constexpr int64_t kDefaultOpset = 20;
 
-void report(const Pipeline& pipeline, const char* stage) {
-  for (const PassReport& pass : pipeline.report())
-    log::debug(fmt::format("{} {}: {} changes in {:.1f} ms", stage, pass.name, pass.changes,
-                           pass.seconds * 1e3));
-}
-
-void optimize(Graph& graph, std::vector<std::string_view> names, const OnnxConfig& config,
-              const char* stage) {
-  for (const std::string& disabled : config.disabled_passes) {
-    find_pass(disabled);  // an unknown name is an error
-    std::erase(names, disabled);
-  }
-  if (names.empty()) return;
-  Pipeline pipeline;
-  pipeline.repeat(names);
-  PassContext context;
-  pipeline.run(graph, context);
-  report(pipeline, stage);
-}
-
 /// Whether the export fixes a size. A size that nothing replaces is free.
 bool has_one_size(const models::BuildOptions& options, const std::string& dim) {
   const auto at = options.dims.find(dim);
   return at != options.dims.end() && at->second.is_const();
-}
-
-std::string masks_text(const std::map<std::string, std::optional<int64_t>>& windows) {
-  Json masks = Json::object();
-  for (const auto& [name, window] : windows) {
-    masks[name] = Json::object();
-    if (window) masks[name]["window"] = *window;
-  }
-  return masks.dump();
 }
 
 }  // namespace
@@ -77,28 +48,23 @@ ExportedComponent OnnxExporter::export_program(const PreTrainedModel& model, con
       metadata_of(model, program, with_io_names(prepared.inputs, onnx_config->io_names), config);
 
   if (onnx_config->optimize)
-    optimize(*program.graph, {"canonicalize", "fold", "cse"}, *onnx_config, "aten");
+    optimize(*program.graph, {"canonicalize", "fold", "cse"}, onnx_config->disabled_passes, "aten");
   std::vector<std::string> unread;
-  auto impl = std::make_shared<Program::Impl>();
-  impl->graph = onnx::lower(program, {.opset_version = opset}, &unread);
-  if (onnx_config->optimize) optimize(*impl->graph, {"cse"}, *onnx_config, "onnx");
+  std::unique_ptr<Graph> graph = onnx::lower(program, {.opset_version = opset}, &unread);
+  if (onnx_config->optimize) optimize(*graph, {"cse"}, onnx_config->disabled_passes, "onnx");
   if (!unread.empty())
     log::info(fmt::format("inputs that the graph does not read are dropped: {}",
                           fmt::join(unread, ", ")));
-  impl->ranges = program.value_ranges;
-  impl->write_options.opset_version = opset;
-  impl->write_options.graph_name = model.architecture();
-  impl->write_options.input_defaults = program.input_defaults;
+  onnx::WriteOptions write_options;
+  write_options.opset_version = opset;
+  write_options.graph_name = model.architecture();
+  write_options.input_defaults = program.input_defaults;
   if (!program.mask_windows.empty())
-    impl->write_options.metadata["slipway.masks"] = masks_text(program.mask_windows);
+    write_options.metadata["slipway.masks"] = masks_text(program.mask_windows);
+  auto impl = std::make_shared<Program::Impl>();
+  impl->fresh = std::make_shared<OnnxProgram>(std::move(graph), program.value_ranges,
+                                              std::move(write_options));
   return {Program(std::move(impl)), metadata};
-}
-
-std::unique_ptr<HfExporter> AutoHfExporter::from_config(const ExportConfig& config) {
-  if (config.export_format() == "onnx") return std::make_unique<OnnxExporter>();
-  throw Error(kUnsupported,
-              fmt::format("[export] format '{}' is not built in; available: {}",
-                          config.export_format(), fmt::join(available_formats(), ", ")));
 }
 
 }  // namespace slipway

@@ -29,9 +29,9 @@ LeafSpec leaf_of(const std::string& name, const ValueType& type) {
 std::vector<LeafSpec> Program::inputs() const {
   if (impl_->file) return file_leaves(impl_->file->inputs, "input.");
   std::vector<LeafSpec> leaves;
-  for (const Node* input : impl_->graph->inputs()) {
+  for (const Node* input : impl_->fresh->graph().inputs()) {
     leaves.push_back(leaf_of(input->name, input->types[0]));
-    leaves.back().optional = impl_->write_options.input_defaults.contains(input->name);
+    leaves.back().optional = impl_->fresh->is_optional(input->name);
   }
   return leaves;
 }
@@ -39,7 +39,7 @@ std::vector<LeafSpec> Program::inputs() const {
 std::vector<LeafSpec> Program::outputs() const {
   if (impl_->file) return file_leaves(impl_->file->outputs, "output.");
   std::vector<LeafSpec> leaves;
-  for (const Output& output : impl_->graph->outputs())
+  for (const Output& output : impl_->fresh->graph().outputs())
     leaves.push_back(leaf_of(output.name, output.value.type()));
   return leaves;
 }
@@ -48,13 +48,13 @@ std::vector<std::pair<std::string, int64_t>> Program::op_counts() const {
   std::map<std::string, int64_t> counts;
   if (impl_->file) counts = impl_->file->op_counts;
   else
-    for (const Node* node : impl_->graph->order())
+    for (const Node* node : impl_->fresh->graph().order())
       if (node->kind == NodeKind::kOp) ++counts[node->op->name()];
   return {counts.begin(), counts.end()};
 }
 
 std::string Program::to_text() const {
-  return impl_->file ? impl_->file->listing : print(*impl_->graph);
+  return impl_->file ? impl_->file->listing : print(impl_->fresh->graph());
 }
 
 }  // namespace slipway

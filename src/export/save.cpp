@@ -51,7 +51,7 @@ std::set<std::string> files_of(std::string_view format, const std::string& file,
 }
 
 void write_component(const ExportedModel::Impl& exported, const std::string& name,
-                     const Program& program, const fs::path& folder, onnx::DataFile& data) {
+                     const Program& program, const fs::path& folder, SharedWeights& shared) {
   const Program::Impl& impl = program.impl();
   if (impl.file) {
     for (const std::string& file : files_of(exported.format, impl.file_name, *impl.file))
@@ -61,9 +61,7 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
       }
     return;
   }
-  onnx::WriteOptions options = impl.write_options;
-  options.data_file = data_name(exported);
-  onnx::write_graph(*impl.graph, impl.ranges, folder, name, options, data);
+  impl.fresh->write(folder, name, shared);
   // The reference's loader wants a data file for each component, though one holds all weights.
   const std::vector<std::string> files =
       program_files(exported.format, program_file(exported.format, name));
@@ -75,10 +73,11 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
 void write_components(const ExportedModel::Impl& exported, const fs::path& folder) {
   Manifest manifest;
   manifest.export_format = exported.format;
-  onnx::DataFile data;
+  SharedWeights shared;
+  shared.name = data_name(exported);
   for (const auto& [name, component] : exported.components) {
     try {
-      write_component(exported, name, component.program, folder, data);
+      write_component(exported, name, component.program, folder, shared);
     } catch (const Error& error) {
       throw error.with_context(fmt::format("component '{}'", name));
     }
@@ -87,7 +86,7 @@ void write_components(const ExportedModel::Impl& exported, const fs::path& folde
                                    impl.file ? impl.file_name : program_file(exported.format, name),
                                    component.metadata});
   }
-  if (data.size() > 0) data.write(folder / data_name(exported));
+  if (shared.data.size() > 0) shared.data.write(folder / shared.name);
   if (exported.layout == Layout::kSlipway)
     write_text(folder / kManifestFile, manifest_text(manifest));
   else if (fs::exists(exported.directory / kGenaiConfig))
@@ -154,16 +153,16 @@ DryRun dry_run(const ExportedModel& exported) {
   DryRun result;
   constexpr int64_t kBase = int64_t{16} << 20, kPiece = int64_t{8} << 20;
   int64_t pieces = 0;
-  onnx::DataFile data;
+  SharedWeights shared;
   for (const auto& [name, component] : exported.components()) {
     const Program::Impl& impl = component.program.impl();
     if (impl.file) throw Error(kUsage, "[export] a loaded export has nothing left to write");
-    const onnx::WriteSummary sizes =
-        onnx::measure(*impl.graph, impl.ranges, name, impl.write_options, data);
-    result.model_bytes += sizes.model_bytes;
-    result.data_bytes = sizes.data_bytes;
+    const ProgramSizes sizes = impl.fresh->measure(name, shared);
+    result.model_bytes += sizes.graph_bytes;
+    result.data_bytes = shared.data.size() > 0 ? sizes.weight_bytes
+                                               : result.data_bytes + sizes.weight_bytes;
     result.nodes += sizes.nodes;
-    for (const Node* weight : impl.graph->weights())
+    for (const Node* weight : impl.fresh->graph().weights())
       pieces = std::max(pieces, std::min(weight->data->nbytes(),
                                          std::max(kPiece, weight->data->granularity() *
                                                               itemsize(weight->data->dtype()))));
