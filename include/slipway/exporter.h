@@ -9,6 +9,7 @@
 #include "slipway/configs.h"
 #include "slipway/decompose.h"
 #include "slipway/exported_model.h"
+#include "slipway/torch_program.h"
 
 namespace slipway {
 
@@ -28,6 +29,11 @@ class HfExporter {
   /// the format lacks.
   ExportedModel export_model(const PreTrainedModel& model, const Inputs& inputs,
                              const ExportConfig& config) const;
+
+  /// Exports a program that torch.export saved, as one component "model". Its sizes stay as they
+  /// were traced: what is symbolic there is here. Throws Error{kUsage} for a configuration with
+  /// dynamic_shapes, Error{kUnsupported} for what the format lacks.
+  ExportedModel export_model(const TorchProgram& program, const ExportConfig& config) const;
 
   /// Exports the components of decompose_for_generation: "prefill" and "decode" for a causal
   /// language model. Batch, prompt length and past length are symbolic under a dynamic
@@ -52,12 +58,17 @@ class HfExporter {
   /// One graph with what is recorded about it.
   virtual ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
                                            const ExportConfig& config) const = 0;
+  /// The same of a traced program.
+  virtual ExportedComponent export_traced(const TorchProgram& program,
+                                          const ExportConfig& config) const = 0;
 };
 
 class OnnxExporter final : public HfExporter {
  protected:
   ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
                                    const ExportConfig& config) const override;
+  ExportedComponent export_traced(const TorchProgram& program,
+                                  const ExportConfig& config) const override;
 };
 
 /// Each component is a file that holds its own weights: torch's archives cannot share them.
@@ -65,6 +76,8 @@ class DynamoExporter final : public HfExporter {
  protected:
   ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
                                    const ExportConfig& config) const override;
+  ExportedComponent export_traced(const TorchProgram& program,
+                                  const ExportConfig& config) const override;
 };
 
 struct AutoHfExporter {

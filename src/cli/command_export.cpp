@@ -35,10 +35,12 @@ Examples:
   slipway export llama/ out/ --generation --multi-token-decode --static-cache 2048
                                                             a cache of fixed slots, written in place
   slipway export llama/ out/ --layout genai                 a folder for onnxruntime-genai
+  slipway export llama/ out/ --format dynamo                a .pt2 that torch.export.load opens
+  slipway export traced/model.pt2 out/                      a program that torch.export saved
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
 
-CHECKPOINT is a folder with config.json and safetensors, or a .gguf file. OUT appears when it is
-complete: a failure leaves an older export at that place as it was.
+CHECKPOINT is a folder with config.json and safetensors, a .gguf file, or a .pt2 file that
+torch.export.save wrote, for models without a native file. OUT appears when it is complete: a failure leaves an older export at that place as it was.
 For a causal language model `auto` means text-generation-with-past (with --static:
 text-generation).)";
 
@@ -50,12 +52,13 @@ Json spec_json(const ExportedModel& exported) {
   return components;
 }
 
-void show_dry_run(const ExportedModel& exported, const PreTrainedModel& model, bool json) {
+void show_dry_run(const ExportedSource& source, bool json) {
+  const ExportedModel& exported = source.model;
   const DryRun plan = dry_run(exported);
   if (json) {
     print_json({{"dry_run", true},
-                {"task", model.task()},
-                {"architecture", model.architecture()},
+                {"task", source.task},
+                {"architecture", source.architecture},
                 {"components", spec_json(exported)},
                 {"model_bytes", plan.model_bytes},
                 {"data_bytes", plan.data_bytes},
@@ -63,7 +66,7 @@ void show_dry_run(const ExportedModel& exported, const PreTrainedModel& model, b
                 {"peak_anonymous_bytes", plan.peak_anonymous_bytes}});
     return;
   }
-  print(fmt::format("{}, {}\n", model.architecture(), model.task()));
+  print(fmt::format("{}, {}\n", source.architecture, source.task));
   for (const auto& [name, component] : exported.components())
     print(fmt::format("component {}\n  inputs\n{}  outputs\n{}", name,
                       leaves_text(component.program.inputs()),
@@ -111,10 +114,9 @@ Json files_json(const fs::path& folder) {
 void export_checkpoint(const ExportOptions& options, bool json) {
   const auto start = std::chrono::steady_clock::now();
   MemoryWatch memory;
-  check_options(options);
-  const PreTrainedModel model = open_model(options);
-  const ExportedModel exported = export_graphs(model, options);
-  if (options.dry_run) return show_dry_run(exported, model, json);
+  const ExportedSource source = export_source(options);
+  const ExportedModel& exported = source.model;
+  if (options.dry_run) return show_dry_run(source, json);
   if (options.out.empty())
     throw Error(kUsage, "[export] OUT is missing: say where to write; see `slipway export --help`");
   bool validated = false;
@@ -129,8 +131,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
     print_json({{"out", display(options.out)},
                 {"format", exported.export_format()},
                 {"layout", options.layout},
-                {"architecture", model.architecture()},
-                {"task", model.task()},
+                {"architecture", source.architecture},
+                {"task", source.task},
                 {"components", spec_json(exported)},
                 {"files", files},
                 {"seconds", spent.count()},
@@ -140,22 +142,22 @@ void export_checkpoint(const ExportOptions& options, bool json) {
   }
   std::string names;
   for (const auto& [file, bytes] : files.items())
-    if (file.ends_with(".onnx") || file.find(".onnx.data") != file.npos ||
+    if (file.ends_with(".onnx") || file.ends_with(".pt2") || file.find(".onnx.data") != file.npos ||
         file.find(".onnx_data") != file.npos)
       names +=
           fmt::format("{}{} {}", names.empty() ? "" : " + ", file, megabytes(bytes.get<int64_t>()));
-  print(fmt::format("{} ({}) -> {}: {}; {:.2f} s, {} of memory{}\n", model.architecture(),
-                    model.task(), display(options.out), names, spent.count(), megabytes(peak),
+  print(fmt::format("{} ({}) -> {}: {}; {:.2f} s, {} of memory{}\n", source.architecture,
+                    source.task, display(options.out), names, spent.count(), megabytes(peak),
                     validated ? ", validated" : ""));
 }
 
 }  // namespace
 
 void add_export(CLI::App& app, Globals& globals) {
-  CLI::App* command = app.add_subcommand("export", "Write a checkpoint as an ONNX export");
+  CLI::App* command = app.add_subcommand("export", "Write a checkpoint as an ONNX or PyTorch export");
   command->footer(kFooter);
   const auto options = std::make_shared<ExportOptions>();
-  command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder or .gguf file")
+  command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")
       ->required();
   command->add_option("OUT", options->out, "Folder to write; not needed with --dry-run");
   command->add_option("--format", options->format, "Format; `slipway formats` lists them")

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
+#include "slipway/torch_program.h"
 
 namespace slipway::cli {
 namespace {
@@ -26,8 +28,6 @@ std::string text_or_file(const std::string& given) {
   const auto file = MappedFile::open(given.substr(1));
   return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
 }
-
-}  // namespace
 
 void check_options(const ExportOptions& options) {
   const bool has_shapes = !options.dynamic_shapes.empty();
@@ -49,6 +49,8 @@ void check_options(const ExportOptions& options) {
                 "dynamic by default; give --static or --dynamic-shapes too");
 }
 
+/// "auto" under --static means text-generation for a causal LM, since a cache of fixed size would
+/// serve a single step.
 PreTrainedModel open_model(const ExportOptions& options) {
   const ModelOptions model_options{.dtype = dtype_of(options.dtype)};
   PreTrainedModel model =
@@ -62,18 +64,22 @@ PreTrainedModel open_model(const ExportOptions& options) {
   return PreTrainedModel::from_pretrained(options.checkpoint, "text-generation", model_options);
 }
 
-ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& options) {
+std::unique_ptr<ExportConfig> config_of(const ExportOptions& options) {
   const bool has_shapes = !options.dynamic_shapes.empty();
   Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
   if (options.layout == "transformers.js") fields["io_names"] = "transformers.js";
   else if (options.layout != "slipway") fields["io_names"] = "optimum";
   if (options.opset) fields["opset_version"] = *options.opset;
-  const std::unique_ptr<ExportConfig> config =
+  std::unique_ptr<ExportConfig> config =
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (has_shapes)
     config->dynamic_shapes = dynamic_shapes_from_json(text_or_file(options.dynamic_shapes));
-  if (auto* onnx = dynamic_cast<OnnxConfig*>(config.get()))
-    onnx->disabled_passes = options.disabled_passes;
+  config->disabled_passes = options.disabled_passes;
+  return config;
+}
+
+ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& options) {
+  const std::unique_ptr<ExportConfig> config = config_of(options);
   // The example is shorter than the slots of its cache.
   const int64_t longest = std::max<int64_t>(1, options.static_cache.value_or(8 + 2) - 2);
   const Inputs inputs =
@@ -95,6 +101,40 @@ ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& o
       model,
       {{"input_ids", inputs.at("input_ids")}, {"attention_mask", inputs.at("attention_mask")}},
       *config, decompose);
+}
+
+/// Flags that choose what a traced program has settled already.
+void check_traced_options(const ExportOptions& options) {
+  const std::pair<bool, const char*> given[] = {
+      {options.task != "auto", "--task"},
+      {options.is_static, "--static"},
+      {options.batch_size.has_value(), "--batch-size"},
+      {options.sequence_length.has_value(), "--sequence-length"},
+      {!options.dynamic_shapes.empty(), "--dynamic-shapes"},
+      {options.dtype != "fp32", "--dtype"},
+      {options.generation, "--generation"},
+      {options.layout != "slipway", "--layout"}};
+  for (const auto& [is_given, flag] : given)
+    if (is_given)
+      throw Error(kUsage, fmt::format("[export] {} does not go with a .pt2 file: its inputs, sizes "
+                                      "and dtype are those that it was traced with",
+                                      flag));
+}
+
+}  // namespace
+
+ExportedSource export_source(const ExportOptions& options) {
+  check_options(options);
+  const std::filesystem::path path(options.checkpoint);
+  if (path.extension() == ".pt2") {
+    check_traced_options(options);
+    const TorchProgram program = TorchProgram::load(path);
+    const std::unique_ptr<ExportConfig> config = config_of(options);
+    return {AutoHfExporter::from_config(*config)->export_model(program, *config),
+            program.architecture(), "traced program"};
+  }
+  const PreTrainedModel model = open_model(options);
+  return {export_graphs(model, options), model.architecture(), model.task()};
 }
 
 }  // namespace slipway::cli

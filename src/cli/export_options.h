@@ -23,15 +23,15 @@ struct ExportOptions {
   std::optional<int64_t> static_cache;  ///< slots
 };
 
-/// The flags' consistency. Throws Error{kUsage} naming the flags.
-void check_options(const ExportOptions& options);
+/// An export that is not written yet, and what to call its source.
+struct ExportedSource {
+  ExportedModel model;
+  std::string architecture, task;
+};
 
-/// Opens the checkpoint for the task. "auto" under --static means text-generation for a causal LM,
-/// since a cache of fixed size would serve a single step. Throws Error{kUnsupported} for
+/// Opens the checkpoint, or the program that torch.export saved (a .pt2 file), and exports it; no
+/// weight is read. Throws Error{kUsage} for flags that do not go together, Error{kUnsupported} for
 /// text-generation-with-past under --static.
-PreTrainedModel open_model(const ExportOptions& options);
-
-/// The exported model; no weight is read.
-ExportedModel export_graphs(const PreTrainedModel& model, const ExportOptions& options);
+ExportedSource export_source(const ExportOptions& options);
 
 }  // namespace slipway::cli

@@ -11,6 +11,7 @@
 #include "export/metadata_of.h"
 #include "export/optimize.h"
 #include "export/resolve.h"
+#include "export/torch_program.h"
 #include "slipway/exporter.h"
 
 namespace slipway {
@@ -81,13 +82,34 @@ std::map<std::string, dynamo::SampleLeaf> example_of(const Inputs& inputs) {
   return example;
 }
 
+void check(const ExportConfig& config) {
+  if (dynamic_cast<const DynamoConfig*>(&config) == nullptr)
+    throw Error(kUsage, "[dynamo] DynamoExporter needs a DynamoConfig, got a configuration of '" +
+                            config.export_format() + "'");
+}
+
+/// Lowers a graph of ATen ops and composites to ATen ops.
+ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
+                         const ExportConfig& config, dynamo::WriteOptions write_options) {
+  optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
+  dynamo::lower(program);
+  optimize(*program.graph, {"cse"}, config.disabled_passes, "dynamo");
+  write_options.program.in_spec = *metadata.in_spec;
+  write_options.program.out_spec = *metadata.out_spec;
+  if (!program.mask_windows.empty())
+    write_options.extra["slipway.masks"] = masks_text(program.mask_windows);
+  write_options.ranges = program.value_ranges;
+  auto impl = std::make_shared<Program::Impl>();
+  impl->fresh =
+      std::make_shared<DynamoProgram>(std::move(program.graph), std::move(write_options));
+  return {Program(std::move(impl)), std::move(metadata)};
+}
+
 }  // namespace
 
 ExportedComponent DynamoExporter::export_program(const PreTrainedModel& model, const Inputs& inputs,
                                                  const ExportConfig& config) const {
-  if (dynamic_cast<const DynamoConfig*>(&config) == nullptr)
-    throw Error(kUsage, "[dynamo] DynamoExporter needs a DynamoConfig, got a configuration of '" +
-                            config.export_format() + "'");
+  check(config);
   const PreparedInputs prepared = prepare_for_export(model, inputs);
   if (!prepared.dropped.empty())
     log::warning(fmt::format("inputs that {} does not take are dropped: {}", model.architecture(),
@@ -98,23 +120,27 @@ ExportedComponent DynamoExporter::export_program(const PreTrainedModel& model, c
   options.dims.insert(dims.begin(), dims.end());
   ExportedProgram program = build(model, options);
   ExportMetadata metadata = metadata_of(model, program, prepared.inputs, config);
-
-  optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
-  dynamo::lower(program);
-  optimize(*program.graph, {"cse"}, config.disabled_passes, "dynamo");
   dynamo::WriteOptions write_options;
-  write_options.program = {.in_spec = *metadata.in_spec,
-                           .out_spec = *metadata.out_spec,
-                           .example_sizes = sizes_of(*program.graph, prepared.inputs),
-                           .promised = promised_bounds(dims, config)};
+  write_options.program.example_sizes = sizes_of(*program.graph, prepared.inputs);
+  write_options.program.promised = promised_bounds(dims, config);
   write_options.example = example_of(prepared.inputs);
-  if (!program.mask_windows.empty())
-    write_options.extra["slipway.masks"] = masks_text(program.mask_windows);
-  write_options.ranges = program.value_ranges;
-  auto impl = std::make_shared<Program::Impl>();
-  impl->fresh =
-      std::make_shared<DynamoProgram>(std::move(program.graph), std::move(write_options));
-  return {Program(std::move(impl)), std::move(metadata)};
+  return finish(std::move(program), std::move(metadata), config, std::move(write_options));
+}
+
+ExportedComponent DynamoExporter::export_traced(const TorchProgram& program,
+                                                const ExportConfig& config) const {
+  check(config);
+  ExportedProgram graph = raised(program);
+  const std::vector<Shape>& shapes = program.impl().imported.example_shapes;
+  Inputs inputs;
+  const auto& nodes = graph.graph->inputs();
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (numel(shapes[i]) <= dynamo::kLargestSample)
+      inputs.emplace(nodes[i]->name, Tensor(nodes[i]->types[0].dtype, shapes[i]));
+  dynamo::WriteOptions write_options;
+  write_options.program.example_sizes = sizes_of(*graph.graph, inputs);
+  write_options.example = example_of(inputs);
+  return finish(std::move(graph), metadata_of(program, config), config, std::move(write_options));
 }
 
 }  // namespace slipway

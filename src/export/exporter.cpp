@@ -10,6 +10,7 @@
 #include "export/generation_config_file.h"
 #include "export/impl.h"
 #include "export/metadata_of.h"
+#include "export/torch_program.h"
 
 namespace slipway {
 namespace {
@@ -93,6 +94,19 @@ ExportedModel HfExporter::export_components(const Components& components,
 ExportedModel HfExporter::export_model(const PreTrainedModel& model, const Inputs& inputs,
                                        const ExportConfig& config) const {
   return export_components({{"model", Submodel{model, inputs}}}, {{"model", borrowed(config)}});
+}
+
+ExportedModel HfExporter::export_model(const TorchProgram& program,
+                                       const ExportConfig& config) const {
+  if (config.dynamic_shapes)
+    throw Error(kUsage, "[export] dynamic_shapes cannot be given for a traced program: which sizes "
+                        "are symbolic was settled when it was traced");
+  auto exported = std::make_unique<ExportedModel::Impl>();
+  exported->format = config.export_format();
+  exported->components.emplace_back("model", export_traced(program, config));
+  exported->config = program.impl().config;
+  exported->companions = program.impl().companions;
+  return ExportedModel(std::move(exported));
 }
 
 ExportedModel HfExporter::export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
