@@ -7,6 +7,12 @@ if(TARGET slipway_runtime_onnx)
   add_dependencies(slipway slipway_runtime_onnx)  # opened at run time, so nothing else builds it
 endif()
 
+# The script of `slipway trace` is part of the program.
+set(script "${CMAKE_SOURCE_DIR}/python/slipway_trace.py")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
+file(READ "${script}" SLIPWAY_TRACE_SCRIPT)
+configure_file(cmake/trace_script.h.in "${CMAKE_BINARY_DIR}/generated/trace_script.h" @ONLY)
+
 find_package(CLI11 REQUIRED)
 file(GLOB cli_sources CONFIGURE_DEPENDS src/cli/*.cpp)
 list(FILTER cli_sources EXCLUDE REGEX "_test\\.cpp$")

@@ -26,6 +26,7 @@ void add_globals(CLI::App& app, Globals& globals);
 
 /// Each command adds a subcommand whose callback does the work and throws Error.
 void add_export(CLI::App& app, Globals& globals);
+void add_trace(CLI::App& app, Globals& globals);
 void add_run(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);

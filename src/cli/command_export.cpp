@@ -154,7 +154,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
 }  // namespace
 
 void add_export(CLI::App& app, Globals& globals) {
-  CLI::App* command = app.add_subcommand("export", "Write a checkpoint as an ONNX or PyTorch export");
+  CLI::App* command =
+      app.add_subcommand("export", "Write a checkpoint as an ONNX or PyTorch export");
   command->footer(kFooter);
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")
@@ -191,6 +192,9 @@ void add_export(CLI::App& app, Globals& globals) {
       ->add_option("--static-cache", options->static_cache,
                    "Slots of a cache that does not grow; needs --generation")
       ->check(CLI::Range(int64_t{3}, int64_t{1} << 31));
+  command->add_flag("--allow-python", options->allow_python,
+                    "Trace model types that have no native file with your PyTorch");
+  add_trace_options(*command, options->trace);
   command->add_flag("--dry-run", options->dry_run, "Show what would be written");
   command->add_flag_function(
       "--validate,!--no-validate", [options](int64_t times) { options->validate = times > 0; },

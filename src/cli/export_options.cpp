@@ -121,6 +121,44 @@ void check_traced_options(const ExportOptions& options) {
                                       flag));
 }
 
+ExportedSource export_program(const ExportOptions& options, const std::filesystem::path& path,
+                              std::shared_ptr<const TemporaryDirectory> folder) {
+  const TorchProgram program = TorchProgram::load(path);
+  const std::unique_ptr<ExportConfig> config = config_of(options);
+  return {AutoHfExporter::from_config(*config)->export_model(program, *config),
+          program.architecture(), "traced program", std::move(folder)};
+}
+
+/// Whether the model type of a checkpoint is one of ours. What is no folder with a config.json may
+/// be an id of the hub.
+bool has_native_file(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path) && !std::filesystem::exists(path / "config.json"))
+    return true;  // an error that opening it explains
+  if (!std::filesystem::exists(path)) return false;
+  const std::string type = open_checkpoint(path).config.model_type();
+  const auto types = models::model_types();
+  return std::any_of(types.begin(), types.end(),
+                     [&](const models::ModelType* known) { return known->name == type; });
+}
+
+ExportedSource export_with_python(const ExportOptions& options) {
+  if (options.generation || options.layout != "slipway" || !options.dynamic_shapes.empty())
+    throw Error(kUsage,
+                fmt::format("[export] {} has no native file, and --generation, --layout and "
+                            "--dynamic-shapes do not go with a traced program",
+                            options.checkpoint));
+  const auto folder = std::make_shared<const TemporaryDirectory>();
+  TraceOptions trace = options.trace;
+  trace.model = options.checkpoint;
+  trace.task = options.task;
+  trace.dtype = options.dtype;
+  trace.is_static = options.is_static;
+  trace.batch_size = options.batch_size.value_or(trace.batch_size);
+  trace.sequence_length = options.sequence_length.value_or(trace.sequence_length);
+  trace_model(trace, folder->path() / "traced");
+  return export_program(options, folder->path() / "traced" / "model.pt2", folder);
+}
+
 }  // namespace
 
 ExportedSource export_source(const ExportOptions& options) {
@@ -128,13 +166,11 @@ ExportedSource export_source(const ExportOptions& options) {
   const std::filesystem::path path(options.checkpoint);
   if (path.extension() == ".pt2") {
     check_traced_options(options);
-    const TorchProgram program = TorchProgram::load(path);
-    const std::unique_ptr<ExportConfig> config = config_of(options);
-    return {AutoHfExporter::from_config(*config)->export_model(program, *config),
-            program.architecture(), "traced program"};
+    return export_program(options, path, nullptr);
   }
+  if (options.allow_python && !has_native_file(path)) return export_with_python(options);
   const PreTrainedModel model = open_model(options);
-  return {export_graphs(model, options), model.architecture(), model.task()};
+  return {export_graphs(model, options), model.architecture(), model.task(), nullptr};
 }
 
 }  // namespace slipway::cli

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/tracer.h"
+#include "export/impl.h"
 #include "slipway/exporter.h"
 
 namespace slipway::cli {
@@ -21,16 +23,20 @@ struct ExportOptions {
   bool dry_run = false;
   bool generation = false, multi_token_decode = false;
   std::optional<int64_t> static_cache;  ///< slots
+  bool allow_python = false;
+  TraceOptions trace;  ///< with allow_python; the model and the task are filled in
 };
 
 /// An export that is not written yet, and what to call its source.
 struct ExportedSource {
   ExportedModel model;
   std::string architecture, task;
+  std::shared_ptr<const TemporaryDirectory> traced;  ///< holds the weights of a traced program
 };
 
 /// Opens the checkpoint, or the program that torch.export saved (a .pt2 file), and exports it; no
-/// weight is read. Throws Error{kUsage} for flags that do not go together, Error{kUnsupported} for
+/// weight is read. A model type without a native file is traced where Python is allowed. Throws
+/// Error{kUsage} for flags that do not go together, Error{kUnsupported} for
 /// text-generation-with-past under --static.
 ExportedSource export_source(const ExportOptions& options);
 

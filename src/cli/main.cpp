@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
     app.parse_complete_callback([&] { apply(globals); });
     add_globals(app, globals);
     add_export(app, globals);
-    add_run(app, globals);
+    add_trace(app, globals);
+  add_run(app, globals);
     add_generate(app, globals);
     add_bench(app, globals);
     add_embed(app, globals);

@@ -100,8 +100,7 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
     write_options.extra["slipway.masks"] = masks_text(program.mask_windows);
   write_options.ranges = program.value_ranges;
   auto impl = std::make_shared<Program::Impl>();
-  impl->fresh =
-      std::make_shared<DynamoProgram>(std::move(program.graph), std::move(write_options));
+  impl->fresh = std::make_shared<DynamoProgram>(std::move(program.graph), std::move(write_options));
   return {Program(std::move(impl)), std::move(metadata)};
 }
 

@@ -99,8 +99,9 @@ ExportedModel HfExporter::export_model(const PreTrainedModel& model, const Input
 ExportedModel HfExporter::export_model(const TorchProgram& program,
                                        const ExportConfig& config) const {
   if (config.dynamic_shapes)
-    throw Error(kUsage, "[export] dynamic_shapes cannot be given for a traced program: which sizes "
-                        "are symbolic was settled when it was traced");
+    throw Error(kUsage,
+                "[export] dynamic_shapes cannot be given for a traced program: which sizes "
+                "are symbolic was settled when it was traced");
   auto exported = std::make_unique<ExportedModel::Impl>();
   exported->format = config.export_format();
   exported->components.emplace_back("model", export_traced(program, config));

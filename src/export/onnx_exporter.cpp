@@ -57,7 +57,6 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
   return {Program(std::move(impl)), std::move(metadata)};
 }
 
-
 }  // namespace
 
 ExportedComponent OnnxExporter::export_program(const PreTrainedModel& model, const Inputs& inputs,
@@ -83,8 +82,9 @@ ExportedComponent OnnxExporter::export_traced(const TorchProgram& program,
                                               const ExportConfig& config) const {
   const OnnxConfig& onnx_config = checked(config);
   if (onnx_config.io_names != IoNames::kTransformers)
-    throw Error(kUnsupported, "[onnx] a traced program keeps the names that it was traced with; "
-                              "need io_names of transformers");
+    throw Error(kUnsupported,
+                "[onnx] a traced program keeps the names that it was traced with; "
+                "need io_names of transformers");
   return finish(raised(program), metadata_of(program, config), onnx_config);
 }
 

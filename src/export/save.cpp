@@ -159,8 +159,8 @@ DryRun dry_run(const ExportedModel& exported) {
     if (impl.file) throw Error(kUsage, "[export] a loaded export has nothing left to write");
     const ProgramSizes sizes = impl.fresh->measure(name, shared);
     result.model_bytes += sizes.graph_bytes;
-    result.data_bytes = shared.data.size() > 0 ? sizes.weight_bytes
-                                               : result.data_bytes + sizes.weight_bytes;
+    result.data_bytes =
+        shared.data.size() > 0 ? sizes.weight_bytes : result.data_bytes + sizes.weight_bytes;
     result.nodes += sizes.nodes;
     for (const Node* weight : impl.fresh->graph().weights())
       pieces = std::max(pieces, std::min(weight->data->nbytes(),
