@@ -6,6 +6,7 @@
 #include "backends/onnx/lower_state.h"
 #include "base/floats.h"
 #include "checkpoint/expr.h"
+#include "ir/eval.h"
 
 namespace slipway::onnx {
 namespace {
@@ -36,9 +37,11 @@ Tensor scalar_tensor(double value, DType dtype) {
     case DType::kBool:
       put(static_cast<uint8_t>(value != 0));
       break;
-    default:
-      throw Error(kUnsupported,
-                  fmt::format("[onnx] a constant of dtype {} is not supported", short_name(dtype)));
+    default: {
+      Array one{dtype, {}, {value}};
+      one.round();
+      return one.to_tensor();
+    }
   }
   return t;
 }

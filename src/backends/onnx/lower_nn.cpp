@@ -5,7 +5,7 @@ namespace slipway::onnx {
 namespace {
 
 Value linear(Lower& l) {
-  const Value product = l("onnx::MatMul", {l.in(0), l.transposed_weight(1)});
+  const Value product = l.typed("onnx::MatMul", {l.in(0), l.transposed_weight(1)}, l.out());
   return l.has(2) ? l("onnx::Add", {product, l.in(2)}) : product;
 }
 

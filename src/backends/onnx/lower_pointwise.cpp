@@ -115,7 +115,11 @@ const LoweringRow kRows[] = {
     {"aten::tanh", unary<kTanh>},
     {"aten::erf", unary<kErf>},
     {"aten::sigmoid", unary<kSigmoid>},
-    {"aten::relu", unary<kRelu>},
+    {"aten::relu",
+     [](Lower& l) {
+       if (is_floating(l.out().dtype)) return unary<kRelu>(l);
+       return l(kMax, {l.in(0), l.scalar(0.0, l.out().dtype)});
+     }},
     {"aten::silu",
      [](Lower& l) {
        return l(kMul, {l.in(0), l(kSigmoid, {l.in(0)})});
