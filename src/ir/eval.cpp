@@ -20,7 +20,8 @@ const Array& EvalArgs::array(size_t i) const {
 
 std::vector<const Array*> EvalArgs::arrays(size_t i) const {
   std::vector<const Array*> found;
-  for (const Value v : args().values(i)) found.push_back(&values_.at({v.node(), v.index()}));
+  for (const Value v : args().values(i))
+    found.push_back(v.defined() ? &values_.at({v.node(), v.index()}) : nullptr);
   return found;
 }
 
@@ -122,13 +123,14 @@ class Evaluator {
     for (Arg arg : node.args) {
       if (auto* v = std::get_if<Value>(&arg)) *v = input(*v);
       if (auto* list = std::get_if<std::vector<Value>>(&arg))
-        for (Value& v : *list) v = input(v);
+        for (Value& v : *list)
+          if (v.defined()) v = input(v);
       if (auto* s = std::get_if<Sym>(&arg)) *s = s->evaluate(dims_);
       if (auto* list = std::get_if<std::vector<Sym>>(&arg))
         for (Sym& s : *list) s = s.evaluate(dims_);
       args.push_back(std::move(arg));
     }
-    const std::vector<Value> results = node.op->row.body(Args(*node.op, args));
+    const std::vector<Value> results = node.op->row.body(Args(*node.op, args, &graph));
     for (const Value v : results) graph.add_output("", v);
     inner.run(graph);
     std::vector<Array> outs;

@@ -33,6 +33,7 @@ class EvalArgs {
   Args args() const { return node_.arguments(); }
   bool has(size_t i) const { return args().has(i); }
   const Array& array(size_t i) const;
+  /// Null where an item is None.
   std::vector<const Array*> arrays(size_t i) const;
   /// A symbolic integer argument's number.
   int64_t integer(size_t i) const;

@@ -28,7 +28,7 @@ struct Node {
   Lazy data;                     ///< of a weight or constant; null for a weight in a parsed text
 
   Value out(int i = 0) { return Value(this, i); }
-  Args arguments() const { return Args(*op, args); }
+  Args arguments() const { return Args(*op, args, graph); }
 };
 
 /// A named result of a graph.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "ir/graph.h"
 #include "ir/ops/families.h"
 
 namespace slipway {
@@ -63,6 +64,17 @@ void register_ops(std::span<const OpRow> rows) { registry().add(rows); }
 
 void Args::fail(const std::string& message) const {
   throw Error(kInvalid, fmt::format("[ir] {}: {}", op_.name(), message));
+}
+
+Graph& Args::graph() const {
+  if (graph_ != nullptr) return *graph_;
+  for (const Arg& arg : args_) {
+    if (const auto* v = std::get_if<Value>(&arg)) return v->graph();
+    if (const auto* list = std::get_if<std::vector<Value>>(&arg))
+      for (const Value v : *list)
+        if (v.defined()) return v.graph();
+  }
+  throw Error(kInternal, fmt::format("[ir] {}: no graph to write the body into", op_.name()));
 }
 
 Value Args::value(size_t i) const {

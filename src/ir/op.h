@@ -12,6 +12,7 @@ namespace slipway {
 class Args;
 struct Array;
 class EvalArgs;
+class Graph;
 
 /// Facts about an op that passes rely on; or-ed together.
 enum Trait : uint32_t {
@@ -19,6 +20,7 @@ enum Trait : uint32_t {
   kView = 2,         ///< the result holds the first argument's elements, only seen otherwise
   kElementwise = 4,  ///< one output, shapes broadcast
   kImpure = 8,       ///< equal arguments do not give equal results; never merged or dropped
+  kSpelling = 16,    ///< another way to write its body: front ends expand it at once
 };
 
 /// One operator. `schema` is verbatim from PyTorch for `aten::` rows.
@@ -56,12 +58,16 @@ void register_ops(std::span<const OpRow> rows);
 /// filled.
 class Args {
  public:
-  Args(const Op& op, std::span<const Arg> args) : op_(op), args_(args) {}
+  /// `graph` is where a body is written; without it that of the first tensor argument.
+  Args(const Op& op, std::span<const Arg> args, Graph* graph = nullptr)
+      : op_(op), args_(args), graph_(graph) {}
 
   const Op& op() const { return op_; }
   size_t size() const { return args_.size(); }
   bool has(size_t i) const { return !std::holds_alternative<std::monostate>(args_[i]); }
   const Arg& operator[](size_t i) const { return args_[i]; }
+  /// The graph that a body is written into. Asserts that there is one.
+  Graph& graph() const;
 
   /// Each accessor throws Error{kInvalid} naming op and argument when the kind does not fit.
   Value value(size_t i) const;
@@ -87,6 +93,7 @@ class Args {
  private:
   const Op& op_;
   std::span<const Arg> args_;
+  Graph* graph_;
 };
 
 /// An axis in [0, rank), negative counted from the end; Error{kInvalid} outside.

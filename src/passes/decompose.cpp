@@ -19,7 +19,7 @@ int64_t expand_once(Graph& graph, const std::function<bool(const Op&)>& keep) {
     renaming.apply(*node);
     if (node->kind != NodeKind::kOp || node->op->row.body == nullptr || keep(*node->op)) continue;
     const ScopeGuard scope(graph, node->scope);
-    const std::vector<Value> results = emit_body(*node->op, node->args);
+    const std::vector<Value> results = emit_body(*node->op, node->args, graph);
     SLIPWAY_ASSERT(results.size() == node->types.size());
     for (size_t i = 0; i < results.size(); ++i) {
       SLIPWAY_ASSERT(results[i].dtype() == node->types[i].dtype);
@@ -34,10 +34,10 @@ int64_t expand_once(Graph& graph, const std::function<bool(const Op&)>& keep) {
 
 }  // namespace
 
-std::vector<Value> emit_body(const Op& op, std::span<const Arg> args) {
+std::vector<Value> emit_body(const Op& op, std::span<const Arg> args, Graph& graph) {
   SLIPWAY_ASSERT(op.row.body != nullptr);
   try {
-    return op.row.body(Args(op, args));
+    return op.row.body(Args(op, args, &graph));
   } catch (const Error& e) {
     throw e.with_context(fmt::format("[body of {}]", op.name()));
   }
@@ -51,6 +51,10 @@ int64_t decompose(Graph& graph, const std::function<bool(const Op&)>& keep) {
   }
   if (total > 0) graph.drop_dead();
   return total;
+}
+
+int64_t expand_spellings(Graph& graph) {
+  return decompose(graph, [](const Op& op) { return !op.has(kSpelling); });
 }
 
 }  // namespace slipway

@@ -25,6 +25,8 @@ void PassContext::add_reason(std::string_view rule, const std::string& message, 
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
+      {"expand_spellings", "write ops that are spellings of simpler ones as those",
+       [](Graph& g, PassContext&) { return PassResult{expand_spellings(g)}; }},
       {"canonicalize", "drop identities, spell equal things alike",
        [](Graph& g, PassContext& c) { return PassResult{canonicalize(g, c)}; }},
       {"fold", "compute what depends on small constants only",

@@ -67,7 +67,7 @@ Value Pattern::op(std::string_view name, std::initializer_list<OpArg> args) {
 
 Value Pattern::body(std::string_view name, std::initializer_list<OpArg> args) {
   const Value whole = from_body_.emit(name, args);
-  return emit_body(*whole.node()->op, whole.node()->args).at(0);
+  return emit_body(*whole.node()->op, whole.node()->args, *whole.node()->graph).at(0);
 }
 
 int Pattern::choose(const std::string& name, int count) {

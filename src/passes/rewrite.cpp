@@ -191,7 +191,7 @@ std::optional<Value> Match::raise(std::string_view op, std::initializer_list<OpA
   Value whole, body;
   try {
     whole = graph().emit(op, args);
-    body = emit_body(*whole.node()->op, whole.node()->args).at(0);
+    body = emit_body(*whole.node()->op, whole.node()->args, *whole.node()->graph).at(0);
   } catch (const Error& e) {
     // The pattern left sizes and dtypes open, so what it found may not fit the op.
     if (e.kind() != kInvalid) throw;

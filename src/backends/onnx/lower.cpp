@@ -6,6 +6,7 @@
 #include "backends/onnx/lower_state.h"
 #include "base/floats.h"
 #include "checkpoint/expr.h"
+#include "ir/eval.h"
 
 namespace slipway::onnx {
 namespace {
@@ -36,9 +37,11 @@ Tensor scalar_tensor(double value, DType dtype) {
     case DType::kBool:
       put(static_cast<uint8_t>(value != 0));
       break;
-    default:
-      throw Error(kUnsupported,
-                  fmt::format("[onnx] a constant of dtype {} is not supported", short_name(dtype)));
+    default: {
+      Array one{dtype, {}, {value}};
+      one.round();
+      return one.to_tensor();
+    }
   }
   return t;
 }
@@ -63,7 +66,8 @@ Value Lower::in(size_t i) {
 
 std::vector<Value> Lower::ins(size_t i) {
   std::vector<Value> result;
-  for (Value v : args().values(i)) result.push_back(state_.lowered.at(v));
+  for (Value v : args().values(i))
+    result.push_back(v.defined() ? state_.lowered.at(v) : Value());
   return result;
 }
 
@@ -82,6 +86,11 @@ Value Lower::operator()(std::string_view op, std::initializer_list<OpArg> list) 
 
 Value Lower::typed(std::string_view op, std::initializer_list<OpArg> list, ValueType type) {
   return state_.target.emit_as(get_op(op), std::vector<OpArg>(list), {std::move(type)})[0];
+}
+
+std::vector<Value> Lower::typed_all(std::string_view op, std::initializer_list<OpArg> list,
+                                    std::vector<ValueType> types) {
+  return state_.target.emit_as(get_op(op), std::vector<OpArg>(list), std::move(types));
 }
 
 Value Lower::cast(Value x, DType dtype) {
@@ -113,7 +122,15 @@ Value Lower::reshape(Value x, const SymShape& shape) {
 }
 
 Value Lower::permute(Value x, const std::vector<int64_t>& axes) {
+  bool moves = false;
+  for (size_t i = 0; i < axes.size(); ++i) moves = moves || axes[i] != static_cast<int64_t>(i);
+  if (!moves) return x;
   return (*this)("onnx::Transpose", {x, named("perm", std::vector<Sym>(axes.begin(), axes.end()))});
+}
+
+Value Lower::expand(Value x, const SymShape& shape) {
+  if (x.shape() == shape) return x;
+  return typed("onnx::Expand", {x, sizes(shape)}, {x.dtype(), shape});
 }
 
 Value Lower::scalar(double value, DType dtype) {
@@ -123,6 +140,11 @@ Value Lower::scalar(double value, DType dtype) {
 Value Lower::ints(const std::vector<int64_t>& values) {
   return state_.constant(Tensor::copy_of<int64_t>({static_cast<int64_t>(values.size())},
                                                   std::span<const int64_t>(values)));
+}
+
+Value Lower::floats(const std::vector<float>& values) {
+  return state_.constant(Tensor::copy_of<float>({static_cast<int64_t>(values.size())},
+                                                std::span<const float>(values)));
 }
 
 Value Lower::size(Sym s) {
@@ -143,9 +165,16 @@ Value Lower::size(Sym s) {
       case SymKind::kMul:
         op = "onnx::Mul";
         break;
-      case SymKind::kFloorDiv:
-        op = "onnx::Div";
-        break;  // sizes are not negative
+      case SymKind::kFloorDiv: {  // Div rounds towards zero: take the remainder out before
+        const Value a = size(s.args()[0]), b = size(s.args()[1]);
+        result = a;
+        if (s.args()[0].bounds().lo < 0 || s.args()[1].bounds().lo < 0) {
+          const Value rest = (*this)("onnx::Mod", {a, b});
+          result = (*this)("onnx::Sub", {a, rest});
+        }
+        result = (*this)("onnx::Div", {result, b});
+        return state_.sizes[s.str()] = result;
+      }
       case SymKind::kMod:
         op = "onnx::Mod";
         break;
@@ -198,6 +227,26 @@ Value Lower::transposed_weight(size_t i) {
                ? permute(in(i), {1, 0})
                : state_.target.add_weight(node->name, lazy_transpose2d(node->data));
   return result;
+}
+
+Value Lower::group_matrix(size_t i, int64_t group) {
+  const Node* node = args().value(i).node();
+  const bool turned = node->kind == NodeKind::kOp && node->op->name() == "aten::transpose.int" &&
+                      node->types[0].shape.size() == 3;
+  if (turned) node = node->arguments().value(0).node();
+  if (node->kind == NodeKind::kWeight && node->data != nullptr &&
+      state_.read_untransposed.count(node) == 0) {
+    Value& result = state_.groups[{node, group}];
+    if (result.defined()) return result;
+    const Shape& shape = node->data->shape();
+    Lazy matrix = lazy_reshape(lazy_slice(node->data, group, group + 1), {shape[1], shape[2]});
+    if (turned) matrix = lazy_transpose2d(std::move(matrix));
+    const ScopeGuard scope(state_.target, node->scope);
+    result = state_.target.add_weight(fmt::format("{}.{}", node->name, group), std::move(matrix));
+    return result;
+  }
+  return (*this)("onnx::Gather",
+                 {in(i), scalar(static_cast<double>(group), DType::kI64), named("axis", 0)});
 }
 
 }  // namespace slipway::onnx

@@ -33,6 +33,7 @@ class Lower {
   Value in(size_t i);
   /// The lowered operand converted to a dtype.
   Value in(size_t i, DType dtype) { return cast(in(i), dtype); }
+  /// The lowered tensors of list argument i; undefined where an item is None.
   std::vector<Value> ins(size_t i);
   /// Argument i as a tensor of the dtype: a tensor operand converted, or a number as a scalar.
   Value operand(size_t i, DType dtype);
@@ -43,15 +44,22 @@ class Lower {
   Value operator()(std::string_view op, std::initializer_list<OpArg> args);
   /// Emits a target op with a stated type.
   Value typed(std::string_view op, std::initializer_list<OpArg> args, ValueType type);
+  /// The same for an op of several outputs.
+  std::vector<Value> typed_all(std::string_view op, std::initializer_list<OpArg> args,
+                               std::vector<ValueType> types);
 
   Value cast(Value x, DType dtype);
   /// x under another shape, with a constant target where 0 and -1 can say it.
   Value reshape(Value x, const SymShape& shape);
+  /// x itself where no axis moves.
   Value permute(Value x, const std::vector<int64_t>& axes);
+  /// x itself where it has the shape already.
+  Value expand(Value x, const SymShape& shape);
 
   /// Constants; equal ones are one initializer.
   Value scalar(double value, DType dtype);
   Value ints(const std::vector<int64_t>& values);
+  Value floats(const std::vector<float>& values);
   /// A size as an int64 [1], from the inputs that have it.
   Value size(Sym s);
   /// Sizes as one int64 vector.
@@ -61,21 +69,29 @@ class Lower {
   /// it, a Transpose node where something else reads the matrix too.
   Value transposed_weight(size_t i);
 
+  /// Matrix `group` of tensor argument i [groups, rows, columns]: a part of the weight's own
+  /// storage where only products by group read it, else gathered.
+  Value group_matrix(size_t i, int64_t group);
+
  private:
   LowerState& state_;
   Node& source_;
 };
 
-/// One row: how an op becomes ONNX ops.
+/// One row: how an op becomes ONNX ops. Ops of several outputs have the second function.
 struct LoweringRow {
   std::string_view op;
   Value (*lower)(Lower& l);
+  std::vector<Value> (*lower_all)(Lower& l) = nullptr;
 };
 
 std::span<const LoweringRow> pointwise_rows();
 std::span<const LoweringRow> shape_rows();
 std::span<const LoweringRow> reduction_rows();
 std::span<const LoweringRow> nn_rows();
+std::span<const LoweringRow> rounding_rows();
+std::span<const LoweringRow> index_rows();
+std::span<const LoweringRow> window_rows();
 
 /// The row of an op, or null. An op with a body and no row is expanded first.
 const LoweringRow* find_lowering(std::string_view op);

@@ -5,7 +5,7 @@ namespace slipway::onnx {
 namespace {
 
 Value linear(Lower& l) {
-  const Value product = l("onnx::MatMul", {l.in(0), l.transposed_weight(1)});
+  const Value product = l.typed("onnx::MatMul", {l.in(0), l.transposed_weight(1)}, l.out());
   return l.has(2) ? l("onnx::Add", {product, l.in(2)}) : product;
 }
 
@@ -59,15 +59,41 @@ Value attention(Lower& l) {
   return l.reshape(l("onnx::MatMul", {weights, v}), l.out().shape);
 }
 
+/// One product for every group: its rows are cut out between two offsets. How many there are is
+/// not known from shapes, so those sizes have a name that occurs nowhere else.
+Value grouped_mm(Lower& l) {
+  const Value x = l.in(0), ends = l.in(2, DType::kI64);
+  const DType d = x.dtype();
+  const Sym rows = Sym::symbol("rows_of_group"), width = l.out().shape[1];
+  const Value zero = l.ints({0});
+  const int64_t groups = ends.dim(0).value();
+  std::vector<Value> parts;
+  Value start = zero;
+  for (int64_t g = 0; g < groups; ++g) {
+    const Value end = l.typed("onnx::Slice",
+                              {ends, l.ints({g}), l.ints({g + 1}), zero, l.ints({1})},
+                              {DType::kI64, {1}});
+    const Value part = l.typed("onnx::Slice", {x, start, end, zero, l.ints({1})},
+                               {d, {rows, x.dim(1)}});
+    parts.push_back(l("onnx::MatMul", {part, l.group_matrix(1, g)}));
+    start = end;
+  }
+  const Value left = l("onnx::Sub", {l.size(x.dim(0)), start});
+  const Value shape = l("onnx::Concat", {std::vector<Value>{left, l.size(width)}, named("axis", 0)});
+  parts.push_back(l.typed("onnx::Expand", {l.scalar(0.0, d), shape}, {d, {rows, width}}));
+  return l.typed("onnx::Concat", {parts, named("axis", 0)}, l.out());
+}
+
 const LoweringRow kRows[] = {
     {"aten::linear", linear},
     {"aten::matmul",
      [](Lower& l) {
-       return l("onnx::MatMul", {l.in(0), l.in(1)});
+       return l.typed("onnx::MatMul", {l.in(0), l.in(1)}, l.out());  // vectors too
      }},
     {"aten::layer_norm", layer_norm},
     {"slipway::rms_norm", rms_norm},
     {"slipway::attention", attention},
+    {"slipway::grouped_mm", grouped_mm},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Lowering rows: arithmetic, activations, comparisons, selection.
 #include "backends/onnx/lower.h"
+#include "ir/ops/infer.h"
 
 namespace slipway::onnx {
 namespace {
@@ -11,12 +12,19 @@ Value second(Lower& l, DType dtype) {
   return alpha == 1.0 ? b : l("onnx::Mul", {b, l.scalar(alpha, dtype)});
 }
 
-Value add(Lower& l) { return l("onnx::Add", {l.in(0, l.out().dtype), second(l, l.out().dtype)}); }
+/// On bool, sums are "or" and products "and".
+Value add(Lower& l) {
+  const DType d = l.out().dtype;
+  if (d == DType::kBool) return l("onnx::Or", {l.in(0), l.operand(1, d)});
+  return l("onnx::Add", {l.in(0, d), second(l, d)});
+}
 Value sub(Lower& l) { return l("onnx::Sub", {l.in(0, l.out().dtype), second(l, l.out().dtype)}); }
 
-template <const char* kOp>
+template <const char* kOp, const char* kLogic = nullptr>
 Value arithmetic(Lower& l) {
-  return l(kOp, {l.in(0, l.out().dtype), l.operand(1, l.out().dtype)});
+  const DType d = l.out().dtype;
+  const bool logic = d == DType::kBool && kLogic != nullptr;
+  return l(logic ? kLogic : kOp, {l.in(0, d), l.operand(1, d)});
 }
 
 template <const char* kOp>
@@ -27,18 +35,17 @@ Value unary(Lower& l) {
 /// The dtype both sides of a comparison are brought to.
 DType common(Lower& l) {
   const DType a = l.args().type(0).dtype;
-  if (const auto* b = std::get_if<Value>(&l.args()[1])) {
-    if (a == b->dtype()) return a;
-    if (is_floating(a) != is_floating(b->dtype())) return is_floating(a) ? a : b->dtype();
-    return itemsize(a) >= itemsize(b->dtype()) ? a : b->dtype();
-  }
+  if (std::holds_alternative<Value>(l.args()[1]))
+    return ops::promote(l.args().type(0), l.args().type(1));
   if (std::holds_alternative<double>(l.args()[1]) && !is_floating(a)) return DType::kF32;
   return a == DType::kBool && std::holds_alternative<Sym>(l.args()[1]) ? DType::kI64 : a;
 }
 
+/// ONNX compares bool for equality only.
 template <const char* kOp>
 Value comparison(Lower& l) {
-  const DType dtype = common(l);
+  DType dtype = common(l);
+  if (dtype == DType::kBool && std::string_view(kOp) != "onnx::Equal") dtype = DType::kI32;
   return l(kOp, {l.in(0, dtype), l.operand(1, dtype)});
 }
 
@@ -88,14 +95,14 @@ const LoweringRow kRows[] = {
        if (l.args().number(2) != 1.0) x = l("onnx::Mul", {x, l.scalar(l.args().number(2), d)});
        return l("onnx::Sub", {l.operand(1, d), x});
      }},
-    {"aten::mul.Tensor", arithmetic<kMul>},
-    {"aten::mul.Scalar", arithmetic<kMul>},
+    {"aten::mul.Tensor", arithmetic<kMul, kAnd>},
+    {"aten::mul.Scalar", arithmetic<kMul, kAnd>},
     {"aten::div.Tensor", arithmetic<kDiv>},
     {"aten::div.Scalar", arithmetic<kDiv>},
     {"aten::pow.Tensor_Scalar", arithmetic<kPow>},
     {"aten::pow.Tensor_Tensor", arithmetic<kPow>},
-    {"aten::minimum", arithmetic<kMin>},
-    {"aten::maximum", arithmetic<kMax>},
+    {"aten::minimum", arithmetic<kMin, kAnd>},
+    {"aten::maximum", arithmetic<kMax, kOr>},
     {"aten::neg", unary<kNeg>},
     {"aten::abs", unary<kAbs>},
     {"aten::exp", unary<kExp>},
@@ -108,14 +115,17 @@ const LoweringRow kRows[] = {
     {"aten::tanh", unary<kTanh>},
     {"aten::erf", unary<kErf>},
     {"aten::sigmoid", unary<kSigmoid>},
-    {"aten::relu", unary<kRelu>},
+    {"aten::relu",
+     [](Lower& l) {
+       if (is_floating(l.out().dtype)) return unary<kRelu>(l);
+       return l(kMax, {l.in(0), l.scalar(0.0, l.out().dtype)});
+     }},
     {"aten::silu",
      [](Lower& l) {
        return l(kMul, {l.in(0), l(kSigmoid, {l.in(0)})});
      }},
     {"aten::gelu", gelu},
     {"aten::_to_copy", [](Lower& l) { return l.in(0, l.out().dtype); }},
-    {"aten::clone", [](Lower& l) { return l.in(0); }},
     {"aten::eq.Tensor", comparison<kEqual>},
     {"aten::eq.Scalar", comparison<kEqual>},
     {"aten::ne.Tensor", not_equal},

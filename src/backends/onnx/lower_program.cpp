@@ -23,17 +23,35 @@ void refuse_unknown(const Graph& graph) {
                                         missing.size(), fmt::join(list, ", ")));
 }
 
-/// Weights read by anything but the right side of a linear product.
+bool is_op(const Node& node, std::string_view name) {
+  return node.kind == NodeKind::kOp && node.op->name() == name;
+}
+
+/// Matrices of experts turned around for products by group, where nothing else reads them.
+bool turns_matrices(const Node& node, const std::set<const Node*>& read_otherwise) {
+  if (!is_op(node, "aten::transpose.int") || node.types[0].shape.size() != 3) return false;
+  const int64_t a = node.arguments().axis(1, 3), b = node.arguments().axis(2, 3);
+  return a != b && a > 0 && b > 0 && read_otherwise.count(&node) == 0;
+}
+
+/// Weights read by anything but the right side of a product: a linear one, or one by group.
 std::set<const Node*> read_untransposed(const Graph& graph) {
   std::set<const Node*> result;
-  for (const Node* node : graph.order()) {
-    const bool product = node->kind == NodeKind::kOp && node->op->name() == "aten::linear";
-    const std::vector<Value> reads = operands(*node);
-    for (size_t i = 0; i < reads.size(); ++i)
-      if (reads[i].node()->kind == NodeKind::kWeight && !(product && i == 1))
-        result.insert(reads[i].node());
-  }
+  const std::vector<Node*> order = graph.order();
   for (const Output& output : graph.outputs()) result.insert(output.value.node());
+  // Users first: whether a transposition feeds products only is known before it is looked at.
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const Node& node = **at;
+    const bool linear = is_op(node, "aten::linear"), grouped = is_op(node, "slipway::grouped_mm");
+    const bool turning = turns_matrices(node, result);
+    const std::vector<Value> reads = operands(node);
+    for (size_t i = 0; i < reads.size(); ++i) {
+      const Node& read = *reads[i].node();
+      const bool product = (i == 1 && (grouped || (linear && read.kind == NodeKind::kWeight))) ||
+                           (turning && read.kind == NodeKind::kWeight);
+      if (!product) result.insert(&read);
+    }
+  }
   return result;
 }
 
@@ -65,7 +83,8 @@ const LoweringRow* find_lowering(std::string_view op) {
 
 std::vector<const LoweringRow*> all_lowerings() {
   std::vector<const LoweringRow*> rows;
-  for (const auto family : {pointwise_rows(), shape_rows(), reduction_rows(), nn_rows()})
+  for (const auto family : {pointwise_rows(), shape_rows(), reduction_rows(), nn_rows(),
+                            rounding_rows(), index_rows(), window_rows()})
     for (const LoweringRow& row : family) rows.push_back(&row);
   return rows;
 }
@@ -77,7 +96,7 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions&
   decompose(source, [](const Op& op) { return find_lowering(op.name()) != nullptr; });
   refuse_unknown(source);
   auto target = std::make_unique<Graph>();
-  LowerState state{*target, options, {}, {}, {}, {}, read_untransposed(source), {}};
+  LowerState state{*target, options, {}, {}, {}, {}, read_untransposed(source), {}, {}};
   for (Node* input : source.inputs())
     state.lowered[input->out()] = target->add_input(input->name, input->types[0]);
   find_places(source, state);
@@ -94,11 +113,17 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions&
         break;
       case NodeKind::kOp: {
         Lower l(state, *node);
-        const Value value = find_lowering(node->op->name())->lower(l);
-        if (value.type() != node->types[0])
-          throw Error(kInternal, fmt::format("[onnx] {} lowered to {}, need {}", node->op->name(),
-                                             to_string(value.type()), to_string(node->types[0])));
-        state.lowered[node->out()] = value;
+        const LoweringRow& row = *find_lowering(node->op->name());
+        const std::vector<Value> values =
+            row.lower_all != nullptr ? row.lower_all(l) : std::vector<Value>{row.lower(l)};
+        SLIPWAY_ASSERT(values.size() == node->types.size());
+        for (size_t i = 0; i < values.size(); ++i) {
+          if (values[i].type() != node->types[i])
+            throw Error(kInternal,
+                        fmt::format("[onnx] {} lowered to {}, need {}", node->op->name(),
+                                    to_string(values[i].type()), to_string(node->types[i])));
+          state.lowered[node->out(static_cast<int>(i))] = values[i];
+        }
         break;
       }
     }

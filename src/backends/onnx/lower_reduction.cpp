@@ -20,6 +20,19 @@ const LoweringRow kRows[] = {
     {"aten::sum.dim_IntList", reduce<kSum>},
     {"aten::amax", reduce<kMax>},
     {"aten::amin", reduce<kMin>},
+    {"aten::prod.dim_int",
+     [](Lower& l) {
+       const Value x = l.in(0, l.out().dtype);
+       return l.typed("onnx::ReduceProd",
+                      {x, l.ints({l.args().axis(1, x.rank())}),
+                       named("keepdims", l.args().flag(2) ? 1 : 0)},
+                      l.out());
+     }},
+    {"aten::log_softmax.int",
+     [](Lower& l) {
+       const Value x = l.in(0, l.out().dtype);
+       return l("onnx::LogSoftmax", {x, named("axis", l.args().axis(1, x.rank()))});
+     }},
     {"aten::cumsum",
      [](Lower& l) {
        const Value x = l.in(0, l.out().dtype);

@@ -16,6 +16,7 @@ struct LowerState {
   std::map<std::string, Value> sizes;       ///< by the text of the expression
   std::map<const Node*, Value> transposed;  ///< by source weight
   std::set<const Node*> read_untransposed;  ///< weights that something but a product reads
+  std::map<std::pair<const Node*, int64_t>, Value> groups;  ///< by source weight and group
   /// Where a size can be read: an input's axis, by the text of the expression; the best place
   /// first.
   std::map<std::string, std::pair<Value, int64_t>> places;

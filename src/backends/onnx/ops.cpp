@@ -28,6 +28,8 @@ std::vector<ValueType> two_to_bool(const Args& a) { return {{DType::kBool, two(a
 
 std::vector<ValueType> self(const Args& a) { return {a.type(0)}; }
 
+std::vector<ValueType> self_to_bool(const Args& a) { return {{DType::kBool, a.type(0).shape}}; }
+
 std::vector<ValueType> where(const Args& a) {
   if (a.type(1).dtype != a.type(2).dtype) a.fail("both branches must have one dtype");
   return {{a.type(1).dtype,
@@ -91,7 +93,7 @@ const OpRow kRows[] = {
     {.schema = "onnx::Pow(Tensor X, Tensor Y) -> Tensor", .infer = two},
     {.schema = "onnx::Min(Tensor A, Tensor B) -> Tensor", .infer = two, .traits = kCommutes},
     {.schema = "onnx::Max(Tensor A, Tensor B) -> Tensor", .infer = two, .traits = kCommutes},
-    {.schema = "onnx::Mod(Tensor A, Tensor B) -> Tensor", .infer = two},
+    {.schema = "onnx::Mod(Tensor A, Tensor B, *, int fmod=0) -> Tensor", .infer = two},
     {.schema = "onnx::Neg(Tensor X) -> Tensor", .infer = self},
     {.schema = "onnx::Abs(Tensor X) -> Tensor", .infer = self},
     {.schema = "onnx::Exp(Tensor X) -> Tensor", .infer = self},
@@ -147,8 +149,63 @@ const OpRow kRows[] = {
      .infer = gather},
     {.schema = "onnx::GatherElements(Tensor data, Tensor indices, *, int axis=0) -> Tensor",
      .infer = gather_elements},
-    {.schema = "onnx::ScatterND(Tensor data, Tensor indices, Tensor updates) -> Tensor",
+    {.schema = "onnx::ScatterND(Tensor data, Tensor indices, Tensor updates, *, "
+               "str reduction='none') -> Tensor",
      .infer = self},
+    {.schema = "onnx::ScatterElements(Tensor data, Tensor indices, Tensor updates, *, int axis=0, "
+               "str reduction='none') -> Tensor",
+     .infer = self},
+    {.schema = "onnx::GatherND(Tensor data, Tensor indices) -> Tensor", .infer = nullptr},
+    {.schema = "onnx::TopK(Tensor X, Tensor K, *, int axis=-1, int largest=1, int sorted=1) -> "
+               "(Tensor Values, Tensor Indices)",
+     .infer = nullptr},
+    {.schema = "onnx::ArgMax(Tensor data, *, int axis=0, int keepdims=1) -> Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::ArgMin(Tensor data, *, int axis=0, int keepdims=1) -> Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::Conv(Tensor X, Tensor W, Tensor? B=None, *, int[]? dilations=None, "
+               "int group=1, int[]? kernel_shape=None, int[]? pads=None, int[]? strides=None) -> "
+               "Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::ConvTranspose(Tensor X, Tensor W, Tensor? B=None, *, int[]? dilations=None, "
+               "int group=1, int[]? kernel_shape=None, int[]? output_padding=None, "
+               "int[]? pads=None, int[]? strides=None) -> Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::MaxPool(Tensor X, *, int[]? dilations=None, int[] kernel_shape, "
+               "int[]? pads=None, int[]? strides=None) -> Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::AveragePool(Tensor X, *, int count_include_pad=0, int[] kernel_shape, "
+               "int[]? pads=None, int[]? strides=None) -> Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::Pad(Tensor data, Tensor pads, Tensor? constant_value=None, *, "
+               "str mode='constant') -> Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::Resize(Tensor X, Tensor? roi=None, Tensor? scales=None, Tensor? sizes=None, "
+               "*, str coordinate_transformation_mode='half_pixel', float cubic_coeff_a=-0.75, "
+               "str mode='nearest', str nearest_mode='round_prefer_floor') -> Tensor",
+     .infer = nullptr},
+    {.schema = "onnx::Ceil(Tensor X) -> Tensor", .infer = self},
+    {.schema = "onnx::Floor(Tensor X) -> Tensor", .infer = self},
+    {.schema = "onnx::Round(Tensor X) -> Tensor", .infer = self},
+    {.schema = "onnx::Sign(Tensor X) -> Tensor", .infer = self},
+    {.schema = "onnx::Tan(Tensor X) -> Tensor", .infer = self},
+    {.schema = "onnx::Atan(Tensor X) -> Tensor", .infer = self},
+    {.schema = "onnx::IsNaN(Tensor X) -> Tensor", .infer = self_to_bool},
+    {.schema = "onnx::IsInf(Tensor X) -> Tensor", .infer = self_to_bool},
+    {.schema = "onnx::BitwiseAnd(Tensor A, Tensor B) -> Tensor",
+     .infer = two,
+     .traits = kCommutes},
+    {.schema = "onnx::BitwiseOr(Tensor A, Tensor B) -> Tensor", .infer = two, .traits = kCommutes},
+    {.schema = "onnx::BitwiseXor(Tensor A, Tensor B) -> Tensor",
+     .infer = two,
+     .traits = kCommutes},
+    {.schema = "onnx::BitwiseNot(Tensor X) -> Tensor", .infer = self},
+    {.schema = "onnx::Xor(Tensor A, Tensor B) -> Tensor",
+     .infer = two_to_bool,
+     .traits = kCommutes},
+    {.schema = "onnx::LogSoftmax(Tensor input, *, int axis=-1) -> Tensor", .infer = self},
+    {.schema = "onnx::ReduceProd(Tensor data, Tensor? axes=None, *, int keepdims=1) -> Tensor",
+     .infer = nullptr},
     {.schema = "onnx::Shape(Tensor data, *, int start=0, int? end=None) -> Tensor", .infer = shape},
     {.schema = "onnx::Range(Tensor start, Tensor limit, Tensor delta) -> Tensor", .infer = nullptr},
 };

@@ -8,7 +8,7 @@ namespace {
 
 std::vector<ValueType> where(const Args& a) {
   if (a.type(0).dtype != DType::kBool) a.fail("the condition must be bool");
-  return {{promote(a.type(1).dtype, a.type(2).dtype),
+  return {{promote(a.type(1), a.type(2)),
            broadcast(a.type(0).shape, broadcast(a.type(1).shape, a.type(2).shape))}};
 }
 

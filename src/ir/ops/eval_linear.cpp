@@ -74,6 +74,26 @@ std::vector<Array> linear(const EvalArgs& a) {
   return {std::move(out)};
 }
 
+std::vector<Array> grouped_mm(const EvalArgs& a) {
+  const Array &x = a.array(0), &w = a.array(1), &ends = a.array(2);
+  Array out = result(a);
+  const int64_t rows = x.shape[0], inner = x.shape[1], columns = w.shape[2];
+  int64_t row = 0;
+  for (size_t g = 0; g < ends.values.size(); ++g) {
+    const auto end = static_cast<int64_t>(ends.values[g]);
+    require(a, end >= row && end <= rows, "offsets that rise, at most the number of rows");
+    const double* weight_of = w.values.data() + static_cast<int64_t>(g) * inner * columns;
+    for (; row < end; ++row)
+      for (int64_t c = 0; c < columns; ++c) {
+        double s = 0;
+        for (int64_t i = 0; i < inner; ++i)
+          s += x.values[static_cast<size_t>(row * inner + i)] * weight_of[i * columns + c];
+        out.values[static_cast<size_t>(row * columns + c)] = s;
+      }
+  }
+  return {std::move(out)};
+}
+
 std::vector<Array> layer_norm(const EvalArgs& a) {
   return per_lane(a, [&](std::span<double> lane) {
     const double *scale = weight(a, 2, lane.size()), *shift = weight(a, 3, lane.size());

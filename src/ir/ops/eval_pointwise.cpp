@@ -7,38 +7,14 @@
 namespace slipway::ops::eval {
 namespace {
 
-/// A tensor or number argument. Numbers are held in the precision that PyTorch computes in.
-Array operand(const EvalArgs& a, size_t i, DType compute) {
-  if (std::holds_alternative<Value>(a.args()[i])) return a.array(i);
-  Array number{compute, {}, {a.number(i)}};
-  if (compute == DType::kF16 || compute == DType::kBF16) number.dtype = DType::kF32;
-  number.round();
-  return number;
-}
-
 template <class F>
 std::vector<Array> unary(const EvalArgs& a, F f) {
-  Array out = result(a);
-  const Array& x = a.array(0);
-  require(a, x.values.size() == out.values.size(), "as many elements as the result");
-  for (size_t i = 0; i < out.values.size(); ++i) out.values[i] = f(x.values[i]);
-  return {std::move(out)};
-}
-
-template <class F>
-std::vector<Array> combine(const EvalArgs& a, const Array& x, const Array& y, F f) {
-  Array out = result(a);
-  const auto at_x = broadcast_offsets(a, x.shape, out.shape);
-  const auto at_y = broadcast_offsets(a, y.shape, out.shape);
-  for (size_t i = 0; i < out.values.size(); ++i)
-    out.values[i] =
-        f(x.values[static_cast<size_t>(at_x[i])], y.values[static_cast<size_t>(at_y[i])]);
-  return {std::move(out)};
+  return each(a, f);
 }
 
 template <class F>
 std::vector<Array> binary(const EvalArgs& a, F f) {
-  return combine(a, a.array(0), operand(a, 1, a.out_dtype()), f);
+  return combine_operands(a, f);
 }
 
 /// Both sides are converted to their common dtype first.
@@ -47,7 +23,7 @@ std::vector<Array> compare(const EvalArgs& a, F f) {
   Array x = a.array(0), y;
   if (std::holds_alternative<Value>(a.args()[1])) {
     y = a.array(1);
-    x.dtype = promote(x.dtype, y.dtype);
+    x.dtype = promote(a.args().type(0), a.args().type(1));
   } else {
     y = Array{x.dtype, {}, {a.number(1)}};
     x.dtype = promote_scalar(x.dtype, a.args()[1]);
@@ -188,6 +164,5 @@ std::vector<Array> gelu(const EvalArgs& a) {
 std::vector<Array> cast(const EvalArgs& a) {
   return unary(a, [](double x) { return x; });
 }
-std::vector<Array> copy(const EvalArgs& a) { return cast(a); }
 
 }  // namespace slipway::ops::eval

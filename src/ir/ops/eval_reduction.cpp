@@ -90,4 +90,32 @@ std::vector<Array> softmax(const EvalArgs& a) {
   return {std::move(x)};
 }
 
+std::vector<Array> log_softmax(const EvalArgs& a) {
+  Array x = a.array(0);
+  x.dtype = a.out_dtype();
+  x.round();
+  const Lanes l = lanes(x.shape, a.args().axis(1, static_cast<int64_t>(x.shape.size())));
+  for (int64_t o = 0; o < l.outer; ++o)
+    for (int64_t k = 0; k < l.inner; ++k) {
+      double top = -kInfinity, total = 0;
+      for (int64_t i = 0; i < l.size; ++i) top = std::max(top, x.values[l.at(o, i, k)]);
+      for (int64_t i = 0; i < l.size; ++i) total += std::exp(x.values[l.at(o, i, k)] - top);
+      for (int64_t i = 0; i < l.size; ++i) x.values[l.at(o, i, k)] -= top + std::log(total);
+    }
+  return {std::move(x)};
+}
+
+std::vector<Array> prod(const EvalArgs& a) {
+  const Array& x = a.array(0);
+  Array out = result(a);
+  const Lanes l = lanes(x.shape, a.args().axis(1, static_cast<int64_t>(x.shape.size())));
+  for (int64_t o = 0; o < l.outer; ++o)
+    for (int64_t k = 0; k < l.inner; ++k) {
+      double p = 1;
+      for (int64_t i = 0; i < l.size; ++i) p *= x.values[l.at(o, i, k)];
+      out.values[static_cast<size_t>(o * l.inner + k)] = p;
+    }
+  return {std::move(out)};
+}
+
 }  // namespace slipway::ops::eval

@@ -135,9 +135,9 @@ std::vector<Array> full(const EvalArgs& a) {
 
 std::vector<Array> arange(const EvalArgs& a) {
   Array out = result(a);
-  const int64_t start = a.integer(0), step = a.integer(2);
+  const double start = a.number(0), step = a.number(2);
   for (size_t i = 0; i < out.values.size(); ++i)
-    out.values[i] = static_cast<double>(start + static_cast<int64_t>(i) * step);
+    out.values[i] = start + static_cast<double>(i) * step;
   return {std::move(out)};
 }
 

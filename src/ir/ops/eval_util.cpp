@@ -9,6 +9,14 @@ void require(const EvalArgs& a, bool holds, std::string_view need) {
   if (!holds) throw Error(kInvalid, fmt::format("[eval] {}: need {}", a.node().op->name(), need));
 }
 
+Array operand(const EvalArgs& a, size_t i, DType compute) {
+  if (std::holds_alternative<Value>(a.args()[i])) return a.array(i);
+  Array number{compute, {}, {a.number(i)}};
+  if (compute == DType::kF16 || compute == DType::kBF16) number.dtype = DType::kF32;
+  number.round();
+  return number;
+}
+
 Array result(const EvalArgs& a) {
   Array out{a.out_dtype(), a.out_shape(), {}};
   out.values.resize(static_cast<size_t>(numel(out.shape)));

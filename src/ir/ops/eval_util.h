@@ -24,6 +24,37 @@ std::vector<int64_t> offsets(const Shape& shape, const std::vector<int64_t>& str
 /// Throws Error{kInvalid} when `from` does not broadcast to `to`.
 std::vector<int64_t> broadcast_offsets(const EvalArgs& a, const Shape& from, const Shape& to);
 
+/// A tensor or number argument. Numbers are held in the precision that PyTorch computes in.
+Array operand(const EvalArgs& a, size_t i, DType compute);
+
+/// f of every element of the first argument.
+template <class F>
+std::vector<Array> each(const EvalArgs& a, F f) {
+  Array out = result(a);
+  const Array& x = a.array(0);
+  require(a, x.values.size() == out.values.size(), "as many elements as the result");
+  for (size_t i = 0; i < out.values.size(); ++i) out.values[i] = f(x.values[i]);
+  return {std::move(out)};
+}
+
+/// f of the elements that broadcasting puts together.
+template <class F>
+std::vector<Array> combine(const EvalArgs& a, const Array& x, const Array& y, F f) {
+  Array out = result(a);
+  const auto at_x = broadcast_offsets(a, x.shape, out.shape);
+  const auto at_y = broadcast_offsets(a, y.shape, out.shape);
+  for (size_t i = 0; i < out.values.size(); ++i)
+    out.values[i] =
+        f(x.values[static_cast<size_t>(at_x[i])], y.values[static_cast<size_t>(at_y[i])]);
+  return {std::move(out)};
+}
+
+/// f of the first argument and the second, a tensor or a number.
+template <class F>
+std::vector<Array> combine_operands(const EvalArgs& a, F f) {
+  return combine(a, a.array(0), operand(a, 1, a.out_dtype()), f);
+}
+
 /// A shape seen around one axis: [outer, size, inner].
 struct Lanes {
   int64_t outer, size, inner;

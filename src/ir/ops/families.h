@@ -17,11 +17,31 @@ std::span<const OpRow> indexing();
 std::span<const OpRow> linear_algebra();
 std::span<const OpRow> normalization();
 std::span<const OpRow> composite();
+std::span<const OpRow> rounding();
+std::span<const OpRow> activation();
+std::span<const OpRow> statistics();
+std::span<const OpRow> statistical_norms();
+std::span<const OpRow> sorting();
+std::span<const OpRow> scatter_and_index();
+std::span<const OpRow> convolution_and_pooling();
+std::span<const OpRow> padding();
+std::span<const OpRow> sums_of_products();
+std::span<const OpRow> attention_and_groups();
+std::span<const OpRow> spellings_creation();
+std::span<const OpRow> spellings_shape();
+std::span<const OpRow> spellings_pieces();
+std::span<const OpRow> spellings_math();
 
 /// All of them; a new family is one line here.
 inline std::vector<std::span<const OpRow>> families() {
-  return {pointwise(), comparison(),     reduction(),     shape(),    creation(),
-          indexing(),  linear_algebra(), normalization(), composite()};
+  return {pointwise(),          comparison(),       reduction(),
+          shape(),              creation(),         indexing(),
+          linear_algebra(),     normalization(),    composite(),
+          rounding(),           activation(),       statistics(),
+          statistical_norms(),  sorting(),          scatter_and_index(),
+          convolution_and_pooling(), padding(),     sums_of_products(),
+          attention_and_groups(), spellings_creation(), spellings_shape(),
+          spellings_pieces(),   spellings_math()};
 }
 
 }  // namespace slipway::ops

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/graph.h"
+
 namespace slipway::ops {
 namespace {
 
@@ -39,6 +41,15 @@ DType promote(DType a, DType b) {
   return itemsize(a) > itemsize(b) ? a : b;
 }
 
+DType promote(const ValueType& a, const ValueType& b) {
+  if (a.shape.empty() != b.shape.empty()) {
+    const DType whole = a.shape.empty() ? b.dtype : a.dtype;
+    const DType one = a.shape.empty() ? a.dtype : b.dtype;
+    if (category(one) <= category(whole)) return whole;
+  }
+  return promote(a.dtype, b.dtype);
+}
+
 DType promote_scalar(DType tensor, const Arg& scalar) {
   if (std::holds_alternative<double>(scalar)) return to_floating(tensor);
   if (std::holds_alternative<Sym>(scalar) && tensor == DType::kBool) return DType::kI64;
@@ -54,7 +65,7 @@ std::vector<ValueType> floating_as_self(const Args& a) {
 }
 
 std::vector<ValueType> binary(const Args& a) {
-  return {{promote(a.type(0).dtype, a.type(1).dtype), broadcast(a.type(0).shape, a.type(1).shape)}};
+  return {{promote(a.type(0), a.type(1)), broadcast(a.type(0).shape, a.type(1).shape)}};
 }
 
 std::vector<ValueType> comparison_of_two(const Args& a) {
@@ -113,6 +124,25 @@ SymShape matmul_shape(const Args& a, const SymShape& left, const SymShape& right
   if (left.size() > 1) out.push_back(l[l.size() - 2]);
   if (right.size() > 1) out.push_back(r.back());
   return out;
+}
+
+std::vector<ValueType> body_types(const Args& a) {
+  Graph graph;
+  const auto stand_in = [&](Value v) {
+    return graph.add_input(std::to_string(graph.inputs().size()), v.type());
+  };
+  std::vector<Arg> args;
+  for (size_t i = 0; i < a.size(); ++i) {
+    Arg arg = a[i];
+    if (auto* v = std::get_if<Value>(&arg)) *v = stand_in(*v);
+    if (auto* list = std::get_if<std::vector<Value>>(&arg))
+      for (Value& v : *list)
+        if (v.defined()) v = stand_in(v);
+    args.push_back(std::move(arg));
+  }
+  std::vector<ValueType> types;
+  for (const Value v : a.op().row.body(Args(a.op(), args, &graph))) types.push_back(v.type());
+  return types;
 }
 
 void require_equal(const Args& a, Sym got, Sym need, std::string_view what) {

@@ -14,6 +14,9 @@ SymShape broadcast(const SymShape& a, const SymShape& b);
 /// PyTorch's promotion of two tensors' dtypes (same category: the wider; float over integer over
 /// bool).
 DType promote(DType a, DType b);
+/// The same for two tensors: one without dimensions yields to one with dimensions, unless its
+/// category is the higher one.
+DType promote(const ValueType& a, const ValueType& b);
 /// The result dtype of a tensor with a Python number.
 DType promote_scalar(DType tensor, const Arg& scalar);
 /// Integers and bool become f32, floating types stay: what sqrt, softmax, ... give.
@@ -40,6 +43,9 @@ SymShape resolve_view(const Args& a, const SymShape& from, const SymShape& wante
 
 /// The shape of a (batched) matrix product.
 SymShape matmul_shape(const Args& a, const SymShape& left, const SymShape& right);
+
+/// The types that the body gives for arguments of these types: how spellings infer.
+std::vector<ValueType> body_types(const Args& a);
 
 /// Requires two sizes to be equal: both known and different, or never equal, is an error.
 void require_equal(const Args& a, Sym got, Sym need, std::string_view what);

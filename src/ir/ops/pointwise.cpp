@@ -15,7 +15,7 @@ std::vector<ValueType> cast(const Args& a) {
 
 /// True division gives floating results for integers.
 std::vector<ValueType> division(const Args& a) {
-  return {{to_floating(promote(a.type(0).dtype, a.type(1).dtype)),
+  return {{to_floating(promote(a.type(0), a.type(1))),
            broadcast(a.type(0).shape, a.type(1).shape)}};
 }
 
@@ -146,10 +146,6 @@ const OpRow kRows[] = {
                "MemoryFormat? memory_format=None) -> Tensor",
      .infer = cast,
      .eval = eval::cast,
-     .traits = kElementwise},
-    {.schema = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-     .infer = same_as_self,
-     .eval = eval::copy,
      .traits = kElementwise},
 };
 

@@ -37,6 +37,11 @@ std::vector<ValueType> softmax(const Args& a) {
   return {{wanted(a, 2, to_floating(a.type(0).dtype)), a.type(0).shape}};
 }
 
+std::vector<ValueType> product(const Args& a) {
+  const int64_t axis = a.axis(1, static_cast<int64_t>(a.type(0).shape.size()));
+  return {{wanted(a, 3, summed(a.type(0).dtype)), reduced(a.type(0).shape, {axis}, a.flag(2))}};
+}
+
 const OpRow kRows[] = {
     {.schema = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, "
                "ScalarType? dtype=None) -> Tensor",
@@ -58,6 +63,13 @@ const OpRow kRows[] = {
     {.schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      .infer = softmax,
      .eval = eval::softmax},
+    {.schema = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     .infer = softmax,
+     .eval = eval::log_softmax},
+    {.schema = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, "
+               "ScalarType? dtype=None) -> Tensor",
+     .infer = product,
+     .eval = eval::prod},
 };
 
 }  // namespace

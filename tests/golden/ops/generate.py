@@ -7,7 +7,9 @@ plain torch code below, written from the papers' formulas, not from the ops' bod
 import json
 import math
 import pathlib
+import sys
 
+import more_cases
 import torch
 import torch.nn.functional as F
 
@@ -53,10 +55,28 @@ def packed(tensor):
             "values": [spelled(v) for v in values]}
 
 
-def case(op, *args, expect=None, **kwargs):
+class Size(int):
+    """A symbolic size in the graph's text: Size(4, "2*n") is 4 for PyTorch."""
+
+    def __new__(cls, value, text):
+        made = int.__new__(cls, value)
+        made.text = text
+        return made
+
+
+def spelled_type(tensor, name, symbols):
+    """f32[n, 4]: the axes in `symbols` have names instead of numbers."""
+    sizes = [symbols.get((name, i), size) for i, size in enumerate(tensor.shape)]
+    return f"%{name}: {SHORT[tensor.dtype]}[{', '.join(map(str, sizes))}]"
+
+
+def case(op, *args, expect=None, symbols=None, **kwargs):
+    """`symbols`: names of input axes, as {"x0": {0: "n"}}."""
     inputs = {}
 
     def text(arg):
+        if isinstance(arg, Size):
+            return arg.text
         if isinstance(arg, torch.Tensor):
             name = f"x{len(inputs)}"
             inputs[name] = arg
@@ -76,15 +96,23 @@ def case(op, *args, expect=None, **kwargs):
         space, _, name = op.partition("::")
         packet, _, overload = name.partition(".")
         call = getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
-        if name in ("full", "arange.start_step"):
+        if not any(isinstance(t, torch.Tensor) for t in inputs.values()) and "device" not in kwargs:
             expect = call(*args, **kwargs, device="cpu")
         else:
             expect = call(*args, **kwargs)
-    heads = [f"%{n}: {SHORT[t.dtype]}[{', '.join(map(str, t.shape))}]" for n, t in inputs.items()]
-    graph = f"graph({', '.join(heads)}) {{ %y = {op}({', '.join(written)}) return y=%y }}"
+    named = {(n, i): s for n, axes in (symbols or {}).items() for i, s in axes.items()}
+    heads = [spelled_type(t, n, named) for n, t in inputs.items()]
+    several = isinstance(expect, (list, tuple))
+    results = [f"y{i}" for i in range(len(expect))] if several else ["y"]
+    dims = "".join(f"{', ' if i else 'dims: '}{s} in 1.." for i, s in
+                   enumerate(sorted({s for s in named.values() if s.isidentifier()})))
+    graph = (f"{dims}{' ' if dims else ''}graph({', '.join(heads)}) {{ "
+             f"{', '.join('%' + r for r in results)} = {op}({', '.join(written)}) "
+             f"return {', '.join(f'{r}=%{r}' for r in results)} }}")
     lines.append(json.dumps({"op": op, "graph": graph,
                              "inputs": {n: packed(t) for n, t in inputs.items()},
-                             "output": packed(expect)}))
+                             "outputs": {r: packed(t) for r, t in
+                                         zip(results, expect if several else [expect])}}))
 
 
 def pointwise():
@@ -139,7 +167,6 @@ def pointwise():
          dtype=half)
     case("aten::_to_copy", torch.tensor([1.00390625, 1.01171875, 3.4e38, -1e-40]), dtype=brain)
     case("aten::_to_copy", torch.tensor([300, -1, 5]), dtype=torch.uint8)
-    case("aten::clone", floats(2, 2))
 
 
 def comparison():
@@ -354,6 +381,8 @@ if __name__ == "__main__":
     for family in (pointwise, comparison, reduction, shape, creation_and_indexing, linear_algebra,
                    composite, writing):
         family()
+    for family in more_cases.FAMILIES:
+        family(sys.modules[__name__])
     target = pathlib.Path(__file__).with_name("cases.jsonl")
     target.write_text("\n".join(lines) + "\n")
     print(f"{len(lines)} cases, {target.stat().st_size} bytes")

@@ -1,0 +1,153 @@
+// Lowering rows: lookups and writes by several indices, scattering, order.
+#include "backends/onnx/lower.h"
+#include "ir/ops/index_plan.h"
+
+namespace slipway::onnx {
+namespace {
+
+/// The index tensors as one: [picked..., how many].
+Value stacked(Lower& l, const ops::IndexPlan& plan) {
+  SymShape each = plan.picked;
+  each.emplace_back(1);
+  std::vector<Value> parts;
+  for (const Value index : l.ins(1)) {
+    if (!index.defined()) continue;
+    const Value whole = l.expand(l.cast(index, DType::kI64), plan.picked);
+    const auto axis = static_cast<int64_t>(plan.picked.size());
+    parts.push_back(l.typed("onnx::Unsqueeze", {whole, l.ints({axis})}, {DType::kI64, each}));
+  }
+  const auto axis = static_cast<int64_t>(plan.picked.size());
+  return parts.size() == 1 ? parts[0] : l("onnx::Concat", {parts, named("axis", axis)});
+}
+
+/// Indexed axes first.
+std::vector<int64_t> indexed_first(const ops::IndexPlan& plan) {
+  std::vector<int64_t> axes = plan.axes;
+  axes.insert(axes.end(), plan.others.begin(), plan.others.end());
+  return axes;
+}
+
+std::vector<int64_t> inverse(const std::vector<int64_t>& axes) {
+  std::vector<int64_t> back(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i)
+    back[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
+  return back;
+}
+
+/// From [others before, picked, others behind] to [picked, others].
+std::vector<int64_t> picked_first(const ops::IndexPlan& plan) {
+  const auto picked = static_cast<int64_t>(plan.picked.size());
+  const auto rank = static_cast<int64_t>(plan.result.size());
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < picked; ++i) axes.push_back(plan.place + i);
+  for (int64_t i = 0; i < rank; ++i)
+    if (i < plan.place || i >= plan.place + picked) axes.push_back(i);
+  return axes;
+}
+
+Value index(Lower& l) {
+  const ops::IndexPlan plan = ops::index_plan(l.args());
+  if (plan.axes.size() == 1) {
+    const Value at = l.ins(1)[static_cast<size_t>(plan.axes[0])];
+    return l("onnx::Gather", {l.in(0), at, named("axis", plan.axes[0])});
+  }
+  ValueType type{l.out().dtype, plan.picked};
+  for (const int64_t axis : plan.others) type.shape.push_back(l.in(0).dim(axis));
+  const Value found = l.typed(
+      "onnx::GatherND", {l.permute(l.in(0), indexed_first(plan)), stacked(l, plan)}, type);
+  return l.permute(found, inverse(picked_first(plan)));
+}
+
+Value index_put(Lower& l) {
+  const ops::IndexPlan plan = ops::index_plan(l.args());
+  const std::vector<int64_t> axes = indexed_first(plan);
+  const Value values = l.permute(l.expand(l.in(2), plan.result), picked_first(plan));
+  const Value written =
+      l("onnx::ScatterND", {l.permute(l.in(0), axes), stacked(l, plan), values,
+                            named("reduction", l.args().flag(3) ? "add" : "none")});
+  return l.permute(written, inverse(axes));
+}
+
+/// The part of the source that the index reads.
+Value updates(Lower& l) {
+  const SymShape& wanted = l.in(2).shape();
+  if (!std::holds_alternative<Value>(l.args()[3]))
+    return l.expand(l.operand(3, l.out().dtype), wanted);
+  const Value source = l.in(3);
+  if (source.shape() == wanted) return source;
+  std::vector<int64_t> axes, zeros, ones;
+  for (int64_t i = 0; i < source.rank(); ++i) {
+    axes.push_back(i);
+    zeros.push_back(0);
+    ones.push_back(1);
+  }
+  return l.typed("onnx::Slice",
+                 {source, l.ints(zeros), l.sizes(wanted), l.ints(axes), l.ints(ones)},
+                 {source.dtype(), wanted});
+}
+
+Value scattered(Lower& l, const char* reduction) {
+  const int64_t axis = l.args().axis(1, l.in(0).rank());
+  return l("onnx::ScatterElements", {l.in(0), l.in(2), updates(l), named("axis", axis),
+                                     named("reduction", reduction)});
+}
+
+/// The dtype that ONNX Runtime orders elements of this dtype in.
+DType ordered_as(DType d) {
+  if (d == DType::kBF16 || d == DType::kF16) return DType::kF32;
+  return is_floating(d) || d == DType::kI64 ? d : DType::kI64;
+}
+
+std::vector<Value> top(Lower& l, Sym count, int64_t axis, bool largest) {
+  const DType d = ordered_as(l.in(0).dtype());
+  std::vector<Value> found =
+      l.typed_all("onnx::TopK",
+                  {l.in(0, d), l.size(count), named("axis", axis),
+                   named("largest", largest ? 1 : 0)},
+                  {{d, l.out(0).shape}, l.out(1)});
+  found[0] = l.cast(found[0], l.out(0).dtype);
+  return found;
+}
+
+std::vector<Value> topk(Lower& l) {
+  return top(l, l.args().sym(1), l.args().axis(2, l.in(0).rank()), l.args().flag(3));
+}
+
+std::vector<Value> sort(Lower& l) {
+  const int64_t axis = l.args().axis(1, l.in(0).rank());
+  return top(l, l.in(0).dim(axis), axis, l.args().flag(2));
+}
+
+template <const char* kOp>
+Value place(Lower& l) {
+  Value x = l.in(0);
+  const DType d = x.dtype();
+  if (!is_floating(d) || d == DType::kBF16) x = l.cast(x, d == DType::kI64 ? DType::kF64 : DType::kF32);
+  if (l.has(1) && x.rank() > 0) {
+    const int64_t axis = l.args().axis(1, x.rank());
+    return l.typed(kOp, {x, named("axis", axis), named("keepdims", l.args().flag(2) ? 1 : 0)},
+                   l.out());
+  }
+  const Value line = l.reshape(x, {numel(x.shape())});
+  const Value at = l.typed(kOp, {line, named("axis", 0), named("keepdims", 0)}, {DType::kI64, {}});
+  return l.reshape(at, l.out().shape);
+}
+constexpr char kArgMax[] = "onnx::ArgMax", kArgMin[] = "onnx::ArgMin";
+
+const LoweringRow kRows[] = {
+    {"aten::index.Tensor", index},
+    {"aten::index_put", index_put},
+    {"aten::scatter.value", [](Lower& l) { return scattered(l, "none"); }},
+    {"aten::scatter.src", [](Lower& l) { return scattered(l, "none"); }},
+    {"aten::scatter_add", [](Lower& l) { return scattered(l, "add"); }},
+    {"aten::topk", nullptr, topk},
+    {"aten::sort", nullptr, sort},
+    {"aten::argmax", place<kArgMax>},
+    {"aten::argmin", place<kArgMin>},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> index_rows() { return kRows; }
+
+}  // namespace slipway::onnx
