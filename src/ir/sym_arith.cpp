@@ -117,6 +117,53 @@ std::optional<Sym> exact_quotient(Sym s, Sym d) {
   return make_sum(parts);
 }
 
+/// s / d for a sum d, by long division; d is known to be positive.
+std::optional<Sym> exact_quotient_of_sum(Sym s, Sym d) {
+  constexpr int kMaxSteps = 8;
+  if (!is_sum(d) || d.bounds().lo <= 0) return std::nullopt;
+  const auto degree = [](Sym term) { return split(term).factors.size(); };
+  const std::vector<Sym> parts = terms(d);
+  const Sym lead = *std::max_element(parts.begin(), parts.end(),
+                                     [&](Sym a, Sym b) { return degree(a) < degree(b); });
+  if (lead.bounds().lo <= 0) return std::nullopt;
+  Sym quotient = 0, rest = s;
+  for (int step = 0; step < kMaxSteps && !rest.is_const(0); ++step) {
+    std::optional<Sym> next;
+    size_t highest = 0;
+    for (Sym term : terms(rest))
+      if (const auto q = exact_quotient(term, lead); q && (!next || degree(term) > highest)) {
+        next = q;
+        highest = degree(term);
+      }
+    if (!next) return std::nullopt;
+    quotient = quotient + *next;
+    rest = rest - *next * d;
+  }
+  if (!rest.is_const(0)) return std::nullopt;
+  return quotient;
+}
+
+/// (d*x + r) split at a constant d > 1: x, and r with a constant part in [0, d). Nullopt where
+/// there is nothing to split off.
+std::optional<std::pair<Sym, Sym>> split_multiples(Sym s, Sym d) {
+  if (!is_sum(s) || !d.is_const() || d.value() < 2) return std::nullopt;
+  Sym multiple = 0, rest = 0;
+  for (Sym term : terms(s)) {
+    const int64_t coefficient = split(term).coefficient;
+    if (term.is_const()) {
+      const int64_t q = floor_division(term.value(), d.value());
+      multiple = multiple + q;
+      rest = rest + (term.value() - q * d.value());
+    } else if (coefficient % d.value() == 0) {
+      multiple = multiple + make_product(coefficient / d.value(), split(term).factors);
+    } else {
+      rest = rest + term;
+    }
+  }
+  if (multiple.is_const(0)) return std::nullopt;
+  return std::pair(multiple, rest);
+}
+
 /// The simplifications of quotients, remainders and extrema, tried in order.
 struct Rule {
   SymKind kind;
@@ -126,6 +173,26 @@ struct Rule {
 
 const Rule kRules[] = {
     {SymKind::kFloorDiv, "(d*x) // d = x", exact_quotient},
+    {SymKind::kFloorDiv, "(d*x) // d = x for a sum d", exact_quotient_of_sum},
+    {SymKind::kFloorDiv, "(x // c) // d = x // (c*d)",
+     [](Sym a, Sym b) -> std::optional<Sym> {
+       if (a.kind() != SymKind::kFloorDiv || !b.is_const() || !a.args()[1].is_const() ||
+           b.value() < 1 || a.args()[1].value() < 1)
+         return std::nullopt;
+       return floordiv(a.args()[0], a.args()[1] * b);
+     }},
+    {SymKind::kFloorDiv, "(d*x + r) // d = x + r // d",
+     [](Sym a, Sym b) -> std::optional<Sym> {
+       const auto parts = split_multiples(a, b);
+       if (!parts) return std::nullopt;
+       return parts->first + floordiv(parts->second, b);
+     }},
+    {SymKind::kMod, "(d*x + r) % d = r % d",
+     [](Sym a, Sym b) -> std::optional<Sym> {
+       const auto parts = split_multiples(a, b);
+       if (!parts) return std::nullopt;
+       return mod(parts->second, b);
+     }},
     {SymKind::kFloorDiv, "x // d = 0 where 0 <= x < d",
      [](Sym a, Sym b) -> std::optional<Sym> {
        if (a.bounds().lo >= 0 && known_le(a + 1, b)) return Sym(0);
@@ -143,8 +210,8 @@ const Rule kRules[] = {
      }},
     {SymKind::kMin, "min(a, b) = a where a <= b",
      [](Sym a, Sym b) -> std::optional<Sym> {
-       if (known_le(a, b)) return a;
-       if (known_le(b, a)) return b;
+       if (known_le(a, b) || b.is_const(Sym::kUnbounded)) return a;
+       if (known_le(b, a) || a.is_const(Sym::kUnbounded)) return b;
        return std::nullopt;
      }},
     {SymKind::kMax, "max(a, b) = b where a <= b",

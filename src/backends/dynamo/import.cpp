@@ -69,9 +69,10 @@ class ProgramImporter {
     refuse_unknown_ops();
     const std::vector<UserInput> inputs = user_inputs();
     const ImportSymbols symbols(file_.program, inputs);
+    names_.emplace(module_.graph, symbols);
     for (const schema::InputSpec& spec : module_.signature.input_specs) define_weight(spec);
     for (const UserInput& input : inputs) define_input(input, symbols);
-    NodeImporter(graph_, names_).run(module_.graph.nodes);
+    NodeImporter(graph_, *names_).run(module_.graph.nodes);
     define_outputs(inputs);
     result_.in_spec = call_of(file_.program).in_spec;
     result_.out_spec = call_of(file_.program).out_spec;
@@ -131,8 +132,8 @@ class ProgramImporter {
       throw Error(kUnsupported, fmt::format("[pt2] input {} has dtype {}", quote(input.name),
                                             schema::to_string(input.meta->dtype)));
     result_.example_shapes.push_back(example_shape(*input.meta));
-    names_.tensors.define(input.value_name,
-                          graph_.add_input(input.name, {*dtype, symbols.shape(*input.meta)}));
+    names_->tensors.define(input.value_name,
+                           graph_.add_input(input.name, {*dtype, symbols.shape(*input.meta)}));
   }
 
   void define_weight(const schema::InputSpec& spec) {
@@ -162,9 +163,9 @@ class ProgramImporter {
     const bool small = lazy->nbytes() <= kMaxConstantBytes;
     if (kind == WeightKind::kParameter && is_floating(tensor.dtype) && !dtype_)
       dtype_ = tensor.dtype;
-    names_.tensors.define(value_name, kind == WeightKind::kConstant && small
-                                          ? graph_.constant(materialize(*lazy))
-                                          : graph_.add_weight(name, lazy));
+    names_->tensors.define(value_name, kind == WeightKind::kConstant && small
+                                           ? graph_.constant(materialize(*lazy))
+                                           : graph_.add_weight(name, lazy));
     weights_.emplace(value_name, name);
   }
 
@@ -199,7 +200,7 @@ class ProgramImporter {
       }
     }
     for (const auto& [value_name, name] : weights_)
-      if (names_.tensors.written(value_name)) refuse_state(name);
+      if (names_->tensors.written(value_name)) refuse_state(name);
     const std::vector<std::string> names =
         leaf_names_of(call_of(file_.program).out_spec, outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -208,15 +209,15 @@ class ProgramImporter {
         result_.out_constants.emplace_back(static_cast<int64_t>(i), *outputs[i]);
         continue;
       }
-      graph_.add_output(names[i], names_.tensors.read(tensor->name));
+      graph_.add_output(names[i], names_->tensors.read(tensor->name));
     }
     for (const UserInput& input : inputs) {
       const auto at = mutated.find(input.value_name);
       const bool returned = std::find(names.begin(), names.end(), input.name) != names.end();
       if (at != mutated.end()) {
-        if (!returned) graph_.add_output(input.name, names_.tensors.read(at->second));
-      } else if (names_.tensors.written(input.value_name) && !returned) {
-        graph_.add_output(input.name, names_.tensors.read(input.value_name));
+        if (!returned) graph_.add_output(input.name, names_->tensors.read(at->second));
+      } else if (names_->tensors.written(input.value_name) && !returned) {
+        graph_.add_output(input.name, names_->tensors.read(input.value_name));
       }
     }
   }
@@ -246,7 +247,7 @@ class ProgramImporter {
   const schema::GraphModule& module_;
   Imported result_;
   Graph& graph_;
-  ImportNames names_;
+  std::optional<ImportNames> names_;
   std::map<std::tuple<int64_t, int64_t, DType, Shape, std::vector<int64_t>>, Lazy> lazies_;
   std::map<std::string, std::string> weights_;  // value name -> name in the file
   std::optional<DType> dtype_;

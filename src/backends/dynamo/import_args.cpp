@@ -134,6 +134,31 @@ class Converter {
 
 }  // namespace
 
+ImportNames::ImportNames(const schema::Graph& graph, const ImportSymbols& file_symbols)
+    : symbols(file_symbols) {
+  for (const auto& [name, meta] : graph.tensor_values) metas.emplace(name, &meta);
+}
+
+std::optional<SymShape> ImportNames::recorded_shape(const std::string& name) const {
+  const auto at = metas.find(name);
+  if (at == metas.end()) return std::nullopt;
+  try {
+    return symbols.shape(*at->second);
+  } catch (const Error&) {
+    return std::nullopt;  // an expression that we cannot say
+  }
+}
+
+bool ImportNames::recorded_contiguous(const std::string& name) const {
+  const auto at = metas.find(name);
+  const auto shape = recorded_shape(name);
+  if (!shape || at->second->strides.size() != shape->size()) return false;
+  Sym step = 1;
+  for (size_t i = shape->size(); i-- > 0; step = step * (*shape)[i])
+    if (!(*shape)[i].is_const(1) && symbols.size(at->second->strides[i]) != step) return false;
+  return true;
+}
+
 std::string describe_node(const schema::Node& node) {
   std::string name = node.name.value_or("");
   if (name.empty() && !node.outputs.empty())
@@ -144,6 +169,9 @@ std::string describe_node(const schema::Node& node) {
 Sym import_size(const schema::SymIntArgument& argument, const ImportNames& names) {
   if (const auto* value = std::get_if<int64_t>(&argument.value)) return *value;
   const std::string& name = std::get<schema::Name>(argument.value).value;
+  if (names.unknown_sizes.contains(name))
+    throw Error(kUnsupported, fmt::format("[pt2] the size {} depends on the values of a tensor",
+                                          quote(name, 120)));
   const auto at = names.sizes.find(name);
   if (at == names.sizes.end())
     throw Error(kInvalid, fmt::format("[pt2] the graph uses the size {} before it is defined",
@@ -165,8 +193,11 @@ const schema::Argument* find_argument(const schema::Node& node, const std::strin
 
 std::vector<Arg> import_args(const schema::Node& node, const Op& op, ImportNames& names) {
   std::vector<Arg> args;
-  for (const SchemaArg& want : op.schema.args) {
+  for (size_t i = 0; i < op.schema.args.size(); ++i) {
+    const SchemaArg& want = op.schema.args[i];
     const schema::Argument* got = find_argument(node, want.name);
+    // Some ops call their first argument `input`, and `self` when they work in place.
+    if (got == nullptr && i == 0) got = find_argument(node, "self");
     if (got != nullptr) {
       args.push_back(Converter(node, want, names).convert(*got));
     } else if (want.has_default || want.optional || want.type == ArgType::kOther) {
@@ -177,7 +208,7 @@ std::vector<Arg> import_args(const schema::Node& node, const Op& op, ImportNames
     }
   }
   for (const schema::NamedArgument& input : node.inputs)
-    if (op.schema.find(input.name) < 0)
+    if (op.schema.find(input.name) < 0 && input.name != "self")
       throw Error(kInvalid, fmt::format("[pt2] {}: {} has no argument {}", describe_node(node),
                                         op.name(), quote(input.name)));
   return args;

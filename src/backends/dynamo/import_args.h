@@ -2,10 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "backends/dynamo/import_storage.h"
+#include "backends/dynamo/import_symbols.h"
 #include "backends/dynamo/schema.h"
 #include "ir/op.h"
 
@@ -13,8 +16,20 @@ namespace slipway::dynamo {
 
 /// What the names of a graph stand for while it is imported.
 struct ImportNames {
+  ImportNames(const schema::Graph& graph, const ImportSymbols& file_symbols);
+
   ImportStorage tensors;
   std::map<std::string, Sym> sizes;
+  std::set<std::string> unknown_sizes;  ///< those that depend on values; only checks may use them
+  /// What the file says about the graph's tensors.
+  std::map<std::string, const schema::TensorMeta*> metas;
+  const ImportSymbols& symbols;
+
+  /// The sizes that the file has for a tensor; nullopt where it has none, or in symbols that no
+  /// input binds. torch knew more when it wrote them than follows from the ops: the guards.
+  std::optional<SymShape> recorded_shape(const std::string& name) const;
+  /// Whether a tensor's elements lie in row-major order, as far as the file says.
+  bool recorded_contiguous(const std::string& name) const;
 };
 
 /// A size or number argument; Error{kInvalid} for a name that is not one.

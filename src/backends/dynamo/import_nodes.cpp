@@ -130,6 +130,27 @@ Value stored(Value value, Value like) {
   return value.shape() == like.shape() ? value : expand(value, like.shape());
 }
 
+/// torch skips what has no elements and one axis, whatever the axes of the others.
+void drop_empty_vectors(std::vector<Arg>& args) {
+  auto* parts = std::get_if<std::vector<Value>>(&args[0]);
+  if (parts == nullptr) return;
+  const bool only =
+      std::all_of(parts->begin(), parts->end(), [](Value v) { return v.rank() == 1; });
+  if (only) return;
+  std::erase_if(*parts, [](Value v) { return v.rank() == 1 && v.dim(0).is_const(0); });
+}
+
+/// Whether an in-place op leaves every element as it is: a division by 1.
+bool is_identity(Value value, Value before) {
+  const Node& node = *value.node();
+  if (node.kind != NodeKind::kOp || value.type() != before.type()) return false;
+  const bool scales =
+      node.op->name() == "aten::mul.Scalar" || node.op->name() == "aten::div.Scalar";
+  if (!scales || node.arguments().value(0) != before) return false;
+  const Arg& by = node.args[1];
+  return by == Arg(Sym(1)) || by == Arg(1.0);
+}
+
 }  // namespace
 
 std::map<std::string, int64_t> unknown_ops(const std::vector<schema::Node>& nodes) {
@@ -176,16 +197,50 @@ void NodeImporter::import_node(const schema::Node& node) {
   import_call(node, *op, target->in_place);
 }
 
+std::vector<Value> NodeImporter::emit(const schema::Node& node, const Op& op,
+                                      std::vector<Arg>& args) {
+  const auto given = [&] {
+    std::vector<OpArg> list;
+    for (size_t i = 0; i < args.size(); ++i)
+      list.push_back(named(op.schema.args[i].name, OpArg(args[i])));
+    return list;
+  };
+  try {
+    return graph_.emit_all(op, given());
+  } catch (const Error& error) {
+    if (error.kind() != kInvalid || !restate(node, op, args)) throw;
+  }
+  return graph_.emit_all(op, given());
+}
+
+bool NodeImporter::restate(const schema::Node& node, const Op& op, std::vector<Arg>& args) {
+  bool changed = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const auto* value = std::get_if<Value>(&args[i]);
+    const schema::Argument* argument = find_argument(node, op.schema.args[i].name);
+    const std::string* name = argument == nullptr ? nullptr : tensor_name(*argument);
+    if (value == nullptr || name == nullptr) continue;
+    const auto shape = names_.recorded_shape(*name);
+    if (!shape || *shape == value->shape() || shape->size() != value->shape().size()) continue;
+    args[i] = view(*value, *shape);
+    changed = true;
+  }
+  return changed;
+}
+
 void NodeImporter::import_call(const schema::Node& node, const Op& op, bool in_place) {
-  const std::vector<Arg> args = import_args(node, op, names_);
-  std::vector<OpArg> given;
-  for (size_t i = 0; i < args.size(); ++i)
-    given.push_back(named(op.schema.args[i].name, OpArg(args[i])));
-  const std::vector<Value> values = graph_.emit_all(op, given);
-  const bool is_view = view_step(op, args, 0).forward != nullptr;
+  std::vector<Arg> args = import_args(node, op, names_);
+  if (op.name() == "aten::cat") drop_empty_vectors(args);
+  const std::vector<Value> values = emit(node, op, args);
+  bool is_view = view_step(op, args, 0).forward != nullptr;
+  if (op.name() == "aten::contiguous")
+    is_view = names_.recorded_contiguous(target_tensor(node));  // else it is a copy
   if (in_place && !is_view) {
     const std::string& name = target_tensor(node);
-    names_.tensors.write(name, stored(values[0], names_.tensors.read(name)), result_name(node));
+    const Value before = names_.tensors.read(name);
+    const Value value = is_identity(values[0], before) ? before : stored(values[0], before);
+    if (value == before) names_.tensors.define_alias(result_name(node), name);
+    else names_.tensors.write(name, value, result_name(node));
     return;
   }
   const std::vector<std::string> outputs = output_names(node);
@@ -271,7 +326,7 @@ std::vector<Value> NodeImporter::run_subgraph(const schema::Node& node,
   if (sub.graph->inputs.size() != operands.size())
     fail(node, fmt::format("its sub-graph takes {} inputs, it is given {}",
                            sub.graph->inputs.size(), operands.size()));
-  ImportNames inner;
+  ImportNames inner(*sub.graph, names_.symbols);
   for (size_t i = 0; i < operands.size(); ++i) {
     const schema::Argument& input = sub.graph->inputs[i];
     const std::string* given = tensor_name(operands[i]);

@@ -21,6 +21,9 @@ class NodeImporter {
  private:
   void import_node(const schema::Node& node);
   void import_call(const schema::Node& node, const Op& op, bool in_place);
+  std::vector<Value> emit(const schema::Node& node, const Op& op, std::vector<Arg>& args);
+  /// Gives operands the sizes that the file has for them. False where they have those already.
+  bool restate(const schema::Node& node, const Op& op, std::vector<Arg>& args);
   void import_higher_order(const schema::Node& node);
   std::vector<Value> run_subgraph(const schema::Node& node, const schema::GraphArgument& sub,
                                   const std::vector<schema::Argument>& operands);

@@ -10,6 +10,14 @@
 namespace slipway::dynamo {
 namespace {
 
+Sym power(Sym base, Sym exponent) {
+  if (!exponent.is_const() || exponent.value() < 0 || exponent.value() > 8)
+    throw Error(kUnsupported, "[pt2] a power of sizes needs an exponent from 0 to 8");
+  Sym value = 1;
+  for (int64_t i = 0; i < exponent.value(); ++i) value = value * base;
+  return value;
+}
+
 struct BinaryRow {
   std::string_view target;
   Sym (*apply)(Sym, Sym);
@@ -21,6 +29,7 @@ constexpr BinaryRow kBinary[] = {
     {"_operator.mul", [](Sym a, Sym b) { return a * b; }},
     {"_operator.floordiv", [](Sym a, Sym b) { return floordiv(a, b); }},
     {"_operator.mod", [](Sym a, Sym b) { return mod(a, b); }},
+    {"_operator.pow", power},
     {"torch.sym_max", [](Sym a, Sym b) { return max(a, b); }},
     {"torch.sym_min", [](Sym a, Sym b) { return min(a, b); }},
 };
@@ -28,9 +37,22 @@ constexpr BinaryRow kBinary[] = {
 constexpr std::string_view kUnary[] = {"_operator.neg", "_operator.pos", "torch.sym_int",
                                        "math.trunc"};
 
-constexpr std::string_view kConditions[] = {"_operator.eq",   "_operator.ne",  "_operator.le",
-                                            "_operator.ge",   "_operator.lt",  "_operator.gt",
-                                            "_operator.and_", "_operator.or_", "torch.sym_not"};
+// Conditions, which torch has checked, and what comes from the values of tensors.
+constexpr std::string_view kOpaque[] = {"torch.sym_ite",
+                                        "torch.sym_float",
+                                        "torch.sym_sqrt",
+                                        "_operator.truediv",
+                                        "torch.ops.aten.item.default",
+                                        "torch.ops.aten._local_scalar_dense.default",
+                                        "_operator.eq",
+                                        "_operator.ne",
+                                        "_operator.le",
+                                        "_operator.ge",
+                                        "_operator.lt",
+                                        "_operator.gt",
+                                        "_operator.and_",
+                                        "_operator.or_",
+                                        "torch.sym_not"};
 
 constexpr std::string_view kSize = "torch.ops.aten.sym_size.int";
 constexpr std::string_view kNumel = "torch.ops.aten.sym_numel.default";
@@ -56,6 +78,14 @@ Sym operand(const schema::Node& node, size_t i, const ImportNames& names) {
               fmt::format("[pt2] {}: operand {} is not a whole number", describe_node(node), i));
 }
 
+bool uses_unknown(const schema::Node& node, const ImportNames& names) {
+  for (const schema::NamedArgument& input : node.inputs)
+    if (const auto* size = input.arg.get<schema::SymIntArgument>())
+      if (const auto* name = std::get_if<schema::Name>(&size->value))
+        if (names.unknown_sizes.contains(name->value)) return true;
+  return false;
+}
+
 Sym tensor_size(const schema::Node& node, ImportNames& names) {
   const auto* tensor =
       node.inputs.empty() ? nullptr : node.inputs[0].arg.get<schema::TensorArgument>();
@@ -74,19 +104,18 @@ Sym tensor_size(const schema::Node& node, ImportNames& names) {
 
 bool is_size_op(std::string_view target) {
   return target == kSize || target == kNumel || find_binary(target) != nullptr ||
-         contains(kUnary, target) || contains(kConditions, target);
+         contains(kUnary, target) || contains(kOpaque, target);
 }
 
 void import_size_op(const schema::Node& node, ImportNames& names) {
   const std::string& target = node.target;
-  if (contains(kConditions, target)) return;
   const auto* output =
       node.outputs.empty() ? nullptr : node.outputs[0].get<schema::SymIntArgument>();
   const auto* name = output == nullptr ? nullptr : std::get_if<schema::Name>(&output->value);
-  if (name == nullptr) {
-    if (!node.outputs.empty() && node.outputs[0].get<int64_t>() != nullptr) return;  // a number
-    throw Error(kUnsupported,
-                fmt::format("[pt2] {}: it does not give a whole number", describe_node(node)));
+  if (name == nullptr) return;  // a condition, or a number that the file has already
+  if (contains(kOpaque, target) || uses_unknown(node, names)) {
+    names.unknown_sizes.insert(name->value);
+    return;
   }
   Sym value;
   if (target == kSize || target == kNumel) {

@@ -25,9 +25,7 @@ Value replace_range(Value base, Value part, int64_t axis, Sym start, Sym end) {
   return parts.size() == 1 ? parts[0] : cat(parts, axis);
 }
 
-Sym bound(Sym at, Sym size) {
-  return at.is_const() && at.value() < 0 ? max(size + at, 0) : min(at, size);
-}
+Sym bound(Sym at, Sym size) { return at.bounds().hi < 0 ? max(size + at, 0) : min(at, size); }
 
 Backward slice_back(const Args& a) {
   const int64_t axis = a.integer(1);
@@ -124,12 +122,12 @@ const ViewRow kViews[] = {
     {"aten::select.int", select_back},
     {"aten::expand", no_back},
     {"aten::expand_as", no_back},
-    {"aten::contiguous", same_back, true},
-    {"aten::to.dtype", same_back, true},
-    {"aten::to.device", same_back, true},
-    {"aten::to.dtype_layout", same_back, true},
-    {"aten::type_as", same_back, true},
-    {"aten::dropout", same_back, true},
+    {"aten::contiguous", same_back},
+    {"aten::to.dtype", same_back},
+    {"aten::to.device", same_back},
+    {"aten::to.dtype_layout", same_back},
+    {"aten::type_as", same_back},
+    {"aten::dropout", same_back},
 };
 
 constexpr std::string_view kParts[] = {"aten::split.Tensor",     "aten::split.sizes",
@@ -171,8 +169,7 @@ void ImportStorage::define(const std::string& name, Value value) {
 void ImportStorage::define_view(const std::string& name, const std::string& base, ViewStep step,
                                 Value value) {
   Tensor tensor = at(base);
-  // A conversion that changed the dtype made a copy.
-  if (step.maybe && value.dtype() != tensor.value.dtype()) return define(name, value);
+  if (value.dtype() != tensor.value.dtype()) return define(name, value);  // it made a copy
   tensor.maybe = tensor.maybe || step.maybe;
   tensor.steps.push_back(std::move(step));
   tensor.value = value;

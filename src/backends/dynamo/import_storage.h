@@ -16,7 +16,7 @@ struct ViewStep {
   /// The base with the view's elements replaced; null where several elements of the view are one
   /// of the base.
   std::function<Value(Value base, Value part)> backward;
-  /// The result may also have been a copy (reshape, contiguous): writing to one side afterwards
+  /// The result may also have been a copy (reshape): writing to one side afterwards
   /// would leave the other unknown.
   bool maybe = false;
 };
@@ -28,6 +28,8 @@ class ImportStorage {
   void define(const std::string& name, Value value);
   /// `name` is a view of `base`, and has the value `value` now.
   void define_view(const std::string& name, const std::string& base, ViewStep step, Value value);
+  /// `name` is the same tensor as `base`.
+  void define_alias(const std::string& name, const std::string& base) { tensors_[name] = at(base); }
 
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
   /// Throws Error{kInvalid} for a name that was not defined, Error{kUnsupported} for a tensor that

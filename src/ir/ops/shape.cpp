@@ -90,10 +90,9 @@ std::vector<ValueType> cat(const Args& a) {
   return {out};
 }
 
-/// Clamps a slice bound as Python does; symbolic bounds count from the front unless they are
-/// `size - k` written as a negative constant.
+/// Clamps a slice bound as Python does; what is negative for all sizes counts from the end.
 Sym clamp_bound(Sym at, Sym size) {
-  if (at.is_const() && at.value() < 0) return max(size + at, 0);
+  if (at.bounds().hi < 0) return max(size + at, 0);
   return min(at, size);
 }
 
