@@ -21,3 +21,4 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
 fi
 "$venv/bin/python" tests/interop/run.py "$tool"
 "$venv/bin/python" tests/interop/generation.py "$tool"
+"$venv/bin/python" tests/interop/dynamo.py "$tool"

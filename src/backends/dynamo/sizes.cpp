@@ -48,10 +48,7 @@ std::map<std::string, int64_t> hints_for(const std::vector<Sym>& symbols,
 }  // namespace
 
 std::string symbol_name(const std::string& name) {
-  constexpr std::string_view kTaken[] = {"u", "z", "ps", "s_"};
-  for (const std::string_view prefix : kTaken)
-    if (name.starts_with(prefix)) return "s_" + name;
-  return name;
+  return name.starts_with("s") && !name.starts_with("s_") ? name : "s_" + name;
 }
 
 Sizes::Sizes(const Graph& graph, const std::vector<std::string>& inputs,

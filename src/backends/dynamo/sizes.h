@@ -11,8 +11,8 @@
 
 namespace slipway::dynamo {
 
-/// The name of a symbol in a file. Torch takes names that begin with u or z for sizes that depend
-/// on data, and gives a few others meanings of its own: those get the prefix "s_".
+/// The name of a symbol in a file. Torch and its compiler tell what a symbol is by how its name
+/// begins; sizes begin with "s". Others get the prefix "s_".
 std::string symbol_name(const std::string& name);
 
 /// The sizes of one serialized graph. Torch has no expressions among arguments: a size that is one
