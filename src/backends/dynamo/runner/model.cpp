@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "backends/dynamo/archive.h"
+#include "backends/dynamo/program_file.h"
 #include "backends/dynamo/runner/compile.h"
 #include "backends/dynamo/runner/enums.h"
 #include "backends/dynamo/runner/execute.h"
@@ -20,6 +20,7 @@ namespace slipway::dynamo_runner {
 namespace {
 
 namespace schema = dynamo::schema;
+using dynamo::Port;
 
 constexpr size_t kNone = static_cast<size_t>(-1);
 
@@ -28,17 +29,6 @@ struct Inference {
   c10::NoGradGuard no_grad;
   c10::impl::ExcludeDispatchKeyGuard exclude{c10::autograd_dispatch_keyset_with_ADInplaceOrView};
 };
-
-/// The one models/*.json.
-std::string program_entry(const dynamo::Archive& archive, const std::string& where) {
-  std::vector<std::string> found;
-  for (const auto& [name, entry] : archive.entries())
-    if (name.starts_with("models/") && name.ends_with(".json")) found.push_back(name);
-  if (found.size() == 1) return found[0];
-  throw Error(found.empty() ? kInvalid : kUnsupported,
-              fmt::format("[dynamo] {} holds {} programs ({}), need one", where, found.size(),
-                          fmt::join(found, ", ")));
-}
 
 std::string value_of_input(const schema::Graph& graph, size_t position) {
   return graph.inputs[position].get<schema::TensorArgument>()->name;
@@ -57,12 +47,10 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
   const Options options = read_options(text);
   device_ = find_device(options.device);
   threads_ = options.threads;
-  const auto archive = dynamo::Archive::open(path);
-  const schema::ExportedProgram program =
-      schema::read_program(archive->text(program_entry(*archive, name_)), name_);
-  const schema::Graph& graph = program.graph_module.graph;
+  const auto file = dynamo::ProgramFile::open(path);
+  const schema::Graph& graph = file.program.graph_module.graph;
   const std::set<std::string> written = written_inputs(graph);
-  contract_ = read_contract(program, written, name_);
+  contract_ = dynamo::read_contract(file.program, written, name_);
 
   std::set<std::string> state;
   for (const auto& [name, position] : contract_.weights)
@@ -70,7 +58,7 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
       state.insert(name);
   keeps_state_ = !state.empty();
   const Inference inference;
-  const Weights weights(archive, state);
+  const Weights weights(file, state);
   Constants constants;
   for (const auto& [name, position] : contract_.weights) {
     at::Tensor tensor = weights.load(name);
@@ -85,7 +73,7 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
   shown_input_.assign(contract_.outputs.size(), kNone);
   for (const auto& [input, output] : contract_.updates) {
     updated_as_[input] = output;
-    if (contract_.outputs[output].position == kNoPosition) shown_input_[output] = input;
+    if (contract_.outputs[output].position == dynamo::kNoPosition) shown_input_[output] = input;
   }
   for (const Port& input : contract_.inputs) written_.push_back(written.contains(input.value));
   describe();
@@ -165,7 +153,7 @@ std::vector<c10::IValue> Model::take_inputs(std::span<const abi::DLTensor* const
                                         torch_name(port.dtype)));
     shapes.emplace_back(inputs[i]->shape, inputs[i]->shape + inputs[i]->ndim);
   }
-  bind_sizes(contract_, shapes, name_);
+  dynamo::bind_sizes(contract_, shapes, name_);
   std::vector<c10::IValue> values(code_.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = contract_.inputs[i];

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backends/dynamo/runner/code.h"
-#include "backends/dynamo/runner/contract.h"
+#include "backends/dynamo/contract.h"
 #include "runtime/abi.h"
 
 namespace slipway::dynamo_runner {
@@ -52,7 +52,7 @@ class Model {
 
  private:
   void describe();
-  abi::IoDescription describe_port(const Port& port);
+  abi::IoDescription describe_port(const dynamo::Port& port);
   std::vector<c10::IValue> take_inputs(std::span<const abi::DLTensor* const> inputs,
                                        std::span<const Wanted> outputs) const;
   at::Tensor take_input(size_t index, const abi::DLTensor& given,
@@ -63,7 +63,7 @@ class Model {
   std::string name_;  ///< the file name, for messages
   c10::Device device_;
   int threads_ = 0;
-  Contract contract_;
+  dynamo::Contract contract_;
   Code code_;
   std::vector<bool> written_;         ///< of each input: nodes write to it
   std::vector<size_t> updated_as_;    ///< of each input: the output of its new value, or none

@@ -40,17 +40,12 @@ int64_t extent(const std::vector<int64_t>& sizes, const std::vector<int64_t>& st
 
 }  // namespace
 
-Weights::Weights(std::shared_ptr<const dynamo::Archive> archive,
-                 const std::set<std::string>& written)
-    : archive_(std::move(archive)) {
-  for (const char* kind : {"weights", "constants"}) {
-    const std::string folder = fmt::format("data/{}/", kind);
-    for (const auto& [name, entry] : archive_->entries()) {
-      if (!name.starts_with(folder) || !name.ends_with("_config.json")) continue;
-      for (auto& [fqn, meta] : schema::read_payloads(archive_->text(name), name).config)
-        payloads_.emplace(fqn, Payload{folder, std::move(meta)});
-    }
-  }
+Weights::Weights(const dynamo::ProgramFile& file, const std::set<std::string>& written)
+    : archive_(file.archive) {
+  for (const auto& [name, meta] : file.weights.config)
+    payloads_.emplace(name, Payload{"data/weights/", meta});
+  for (const auto& [name, meta] : file.constants.config)
+    payloads_.emplace(name, Payload{"data/constants/", meta});
   for (const auto& [name, payload] : payloads_)
     if (written.contains(name)) state_.insert(payload.folder + payload.meta.path_name);
 }

@@ -6,19 +6,17 @@
 #include <set>
 #include <string>
 
-#include "backends/dynamo/archive.h"
+#include "backends/dynamo/program_file.h"
 #include "backends/dynamo/runner/torch.h"
-#include "backends/dynamo/schema.h"
 
 namespace slipway::dynamo_runner {
 
 /// Where a fully qualified name's tensor lies.
 class Weights {
  public:
-  /// Reads both payload tables. `written` are the names whose tensors a program changes: they, and
-  /// what shares an entry with them, are copies of the session's own. Throws Error{kInvalid} for
-  /// broken tables.
-  Weights(std::shared_ptr<const dynamo::Archive> archive, const std::set<std::string>& written);
+  /// `written` are the names whose tensors a program changes: they, and what shares an entry with
+  /// them, are copies of the session's own.
+  Weights(const dynamo::ProgramFile& file, const std::set<std::string>& written);
 
   /// The tensor of a name, with the strides and the offset that the file states; tensors of one
   /// entry share a storage. Nothing is copied, unless the entry is not aligned to its elements.

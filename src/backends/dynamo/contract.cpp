@@ -1,5 +1,5 @@
 // What a program takes and gives, by name: its inputs, outputs, and the sizes that it accepts.
-#include "backends/dynamo/runner/contract.h"
+#include "backends/dynamo/contract.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,8 @@
 #include "base/pytree.h"
 #include "slipway/error.h"
 
-namespace slipway::dynamo_runner {
+namespace slipway::dynamo {
 namespace {
-
-namespace schema = dynamo::schema;
 
 /// The graph's name of a value, "" for a constant.
 std::string value_name(const schema::Argument& argument) {
@@ -60,7 +58,7 @@ class Reader {
 
   Sym size_of(const schema::SymInt& size) const {
     if (const auto* number = std::get_if<int64_t>(&size.value)) return *number;
-    return dynamo::parse_sym_expr(std::get<schema::SymExpr>(size.value).expr_str,
+    return parse_sym_expr(std::get<schema::SymExpr>(size.value).expr_str,
                                   [](const std::string& name) { return Sym::symbol(name); });
   }
 
@@ -313,4 +311,4 @@ std::map<std::string, int64_t> bind_sizes(const Contract& contract,
   return known;
 }
 
-}  // namespace slipway::dynamo_runner
+}  // namespace slipway::dynamo

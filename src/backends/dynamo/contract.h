@@ -13,7 +13,7 @@
 #include "ir/sym.h"
 #include "slipway/dtype.h"
 
-namespace slipway::dynamo_runner {
+namespace slipway::dynamo {
 
 /// A tensor or a number that the caller gives or gets; a number is a tensor of no dimensions.
 struct Port {
@@ -34,13 +34,13 @@ struct Contract {
   std::map<std::string, size_t> mutations;  ///< graph output by the buffer's or parameter's name
   /// Of an input that the program updates: the output that shows its new value.
   std::map<size_t, size_t> updates;
-  std::map<std::string, dynamo::schema::RangeConstraint> ranges;  ///< by symbol
+  std::map<std::string, schema::RangeConstraint> ranges;  ///< by symbol
 };
 
 /// Names come from the program's tree specs, and from the graph where those name a class that is
 /// not known. `written` are the graph inputs that nodes write to. Throws Error{kInvalid} for a
 /// signature that does not fit its graph, Error{kUnsupported} for tokens and custom objects.
-Contract read_contract(const dynamo::schema::ExportedProgram& program,
+Contract read_contract(const schema::ExportedProgram& program,
                        const std::set<std::string>& written, std::string_view where);
 
 /// Checks the sizes of all inputs and gives the values of the symbols. `shapes` are in the order of
@@ -49,4 +49,4 @@ std::map<std::string, int64_t> bind_sizes(const Contract& contract,
                                           const std::vector<std::vector<int64_t>>& shapes,
                                           std::string_view where);
 
-}  // namespace slipway::dynamo_runner
+}  // namespace slipway::dynamo
