@@ -31,8 +31,9 @@ RunnerLimits limits_of(const std::string& config) {
   const Config parsed = Config::from_json(parse_json(config, "config.json"), "config.json");
   if (parsed.has("vocab_size"))
     limits.values["input_ids"] = {0, parsed.get_int("vocab_size", 1) - 1};
-  if (parsed.has("type_vocab_size"))
-    limits.values["token_type_ids"] = {0, parsed.get_int("type_vocab_size", 1) - 1};
+  // Models without segments say 0 (deberta-v2).
+  if (const int64_t types = parsed.get_int_or("type_vocab_size", 0); types > 0)
+    limits.values["token_type_ids"] = {0, types - 1};
   return limits;
 }
 
