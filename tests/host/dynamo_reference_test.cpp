@@ -91,7 +91,7 @@ void expect_equal(const std::map<std::string, Tensor>& outputs,
     const double worst = max_difference(value, expected, [&](int64_t flat) {
       if (!positions) return true;
       int64_t inner = 1;
-      for (size_t i = positions->axis + 1; i < value.rank(); ++i)
+      for (size_t i = positions->axis + 1; i < value.shape().size(); ++i)
         inner *= value.shape()[i];
       const int64_t place = flat / inner % value.shape()[positions->axis] + positions->first;
       const int64_t row = flat / (value.numel() / value.dim(0));
