@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 10
 RELEASE := build/release
-TARGETS := slipway_cli slipway_runtime_onnx
+TARGETS := slipway_cli slipway_runtime_onnx slipway_runtime_dynamo
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -15,8 +15,8 @@ help: ## list the commands
 bootstrap:
 	@tools/bootstrap.sh
 
-deps: ## fetch the pinned ONNX schema and ONNX Runtime into .deps
-	@python3 tools/fetch_deps.py .deps onnx onnxruntime
+deps: ## fetch the pinned ONNX schema, ONNX Runtime and libtorch into .deps
+	@python3 tools/fetch_deps.py .deps onnx onnxruntime libtorch
 
 models: ## fetch the two models of the demo into .deps/models
 	@python3 tools/fetch_deps.py .deps models

@@ -3,9 +3,11 @@ file(GLOB_RECURSE host_sources CONFIGURE_DEPENDS src/runtime/*.cpp src/generatio
 list(FILTER host_sources EXCLUDE REGEX "_test\\.cpp$")
 add_library(slipway STATIC ${host_sources})
 target_link_libraries(slipway PUBLIC slipway_core PRIVATE slipway_text ${CMAKE_DL_LIBS})
-if(TARGET slipway_runtime_onnx)
-  add_dependencies(slipway slipway_runtime_onnx)  # opened at run time, so nothing else builds it
-endif()
+foreach(backend ${SLIPWAY_BACKENDS})
+  if(TARGET slipway_runtime_${backend})
+    add_dependencies(slipway slipway_runtime_${backend})  # opened at run time, so nothing else builds it
+  endif()
+endforeach()
 
 # The script of `slipway trace` is part of the program.
 set(script "${CMAKE_SOURCE_DIR}/python/slipway_trace.py")

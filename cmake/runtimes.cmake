@@ -26,6 +26,29 @@ if("onnx" IN_LIST SLIPWAY_BACKENDS)
     SLIPWAY_ONNXRUNTIME_DEFAULT="${SLIPWAY_DEPS}/onnxruntime/lib")
 endif()
 
+# libtorch: lib/ and include/ of `make deps`, or of a torch wheel (site-packages/torch).
+set(SLIPWAY_LIBTORCH "${SLIPWAY_DEPS}/libtorch" CACHE PATH "The libtorch of the dynamo plug-in")
+if("dynamo" IN_LIST SLIPWAY_BACKENDS)
+  foreach(part lib/libtorch_cpu.so lib/libc10.so include/ATen/core/dispatch/Dispatcher.h)
+    if(NOT EXISTS "${SLIPWAY_LIBTORCH}/${part}")
+      message(FATAL_ERROR "${SLIPWAY_LIBTORCH}/${part} is missing: run `make deps` first, or set "
+                          "SLIPWAY_LIBTORCH to the torch folder of a torch wheel (site-packages/torch)")
+    endif()
+  endforeach()
+  file(GLOB dynamo_runner CONFIGURE_DEPENDS src/backends/dynamo/runner/*.cpp)
+  list(FILTER dynamo_runner EXCLUDE REGEX "_test\\.cpp$")
+  slipway_add_runtime(dynamo ${dynamo_runner})
+  # A copy of the readers of its own: no type of ours crosses to the host.
+  target_link_libraries(slipway_runtime_dynamo PRIVATE slipway_core
+    "${SLIPWAY_LIBTORCH}/lib/libtorch_cpu.so" "${SLIPWAY_LIBTORCH}/lib/libc10.so")
+  target_include_directories(slipway_runtime_dynamo SYSTEM PRIVATE "${SLIPWAY_LIBTORCH}/include")
+  # Found beside the plug-in, then where it was built. RPATH, not RUNPATH: it counts for what
+  # libtorch needs in turn.
+  set_target_properties(slipway_runtime_dynamo PROPERTIES
+    BUILD_RPATH "$ORIGIN;${SLIPWAY_LIBTORCH}/lib" INSTALL_RPATH "$ORIGIN")
+  target_link_options(slipway_runtime_dynamo PRIVATE -Wl,--disable-new-dtags -Wl,--exclude-libs,ALL)
+endif()
+
 # Where the host looks last for plug-ins: this build tree.
 set_source_files_properties(src/runtime/plugin.cpp PROPERTIES
   COMPILE_DEFINITIONS SLIPWAY_PLUGIN_DEFAULT="${CMAKE_BINARY_DIR}/lib")

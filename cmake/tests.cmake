@@ -23,8 +23,20 @@ if(NOT SLIPWAY_CORE_ONLY)
       target_link_libraries(host_tests PRIVATE slipway_onnx_proto)
     endif()
     target_compile_definitions(host_tests PRIVATE SLIPWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-      SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>")
+      SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>" SLIPWAY_REFERENCE_PT2="${CMAKE_BINARY_DIR}/reference_pt2")
     add_dependencies(host_tests slipway_cli)
+    # The reference's .pt2 exports of the golden cases.
+    set(reference_pt2 "${CMAKE_SOURCE_DIR}/tests/golden/pt2/reference.tar.xz")
+    add_custom_command(
+      OUTPUT "${CMAKE_BINARY_DIR}/reference_pt2/.unpacked"
+      COMMAND "${CMAKE_COMMAND}" -E rm -rf "${CMAKE_BINARY_DIR}/reference_pt2"
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_BINARY_DIR}/reference_pt2"
+      COMMAND "${CMAKE_COMMAND}" -E chdir "${CMAKE_BINARY_DIR}/reference_pt2"
+              "${CMAKE_COMMAND}" -E tar xJf "${reference_pt2}"
+      COMMAND "${CMAKE_COMMAND}" -E touch "${CMAKE_BINARY_DIR}/reference_pt2/.unpacked"
+      DEPENDS "${reference_pt2}" VERBATIM)
+    add_custom_target(reference_pt2 DEPENDS "${CMAKE_BINARY_DIR}/reference_pt2/.unpacked")
+    add_dependencies(host_tests reference_pt2)
     gtest_discover_tests(host_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   endif()
 endif()

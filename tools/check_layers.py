@@ -28,6 +28,8 @@ LAYERS = [
 ]
 # A runner shares with the compiler only the files on disk; it sees the plug-in's C interface of the runtime.
 ALSO = {("runner", "runtime")}
+# libtorch has no reader of .pt2 files: that runner contains ours.
+READS_OWN_FORMAT = {"runner of dynamo": "backend dynamo"}
 
 
 def place(path):
@@ -42,7 +44,7 @@ def place(path):
 
 def allowed(own, other):
     if own[1].startswith("runner") and other[1].startswith("backend"):
-        return False
+        return READS_OWN_FORMAT.get(own[1]) == other[1]
     same_group = own == other or (own[1].split()[0], other[1]) in ALSO
     return other[0] < own[0] or same_group
 

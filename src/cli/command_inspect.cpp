@@ -22,6 +22,7 @@ Examples:
   slipway inspect model.gguf
   slipway inspect out/                   an export: inputs, outputs, ops, what it was made with
   slipway inspect out/model.onnx
+  slipway inspect out/model.pt2
   slipway inspect model.safetensors
   slipway inspect graph.txt              a graph in text form: checked and printed)";
 
@@ -40,6 +41,7 @@ Report inspect(const fs::path& path) {
                ? inspect_export(path)
                : inspect_checkpoint(path);
   if (path.extension() == ".onnx") return inspect_onnx(path);
+  if (path.extension() == ".pt2") return inspect_pt2(path);
   if (path.extension() == ".safetensors") return inspect_safetensors(path);
   if (path.extension() == ".gguf" || starts_with(path, "GGUF")) return inspect_checkpoint(path);
   return inspect_graph(path);

@@ -1,6 +1,7 @@
 // Reports on exports, ONNX files and graphs in text form.
 #include <fmt/format.h>
 
+#include "backends/dynamo/read.h"
 #include "backends/onnx/read.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
@@ -15,13 +16,13 @@
 namespace slipway::cli {
 namespace {
 
-std::vector<LeafSpec> leaves(const std::vector<onnx::FileValue>& values) {
+std::vector<LeafSpec> leaves(const std::vector<FileValue>& values) {
   std::vector<LeafSpec> list;
-  for (const onnx::FileValue& value : values) list.push_back({value.name, value.dtype, value.dims});
+  for (const FileValue& value : values) list.push_back({value.name, value.dtype, value.dims});
   return list;
 }
 
-Report summary_report(const onnx::FileSummary& summary) {
+Report summary_report(const FileSummary& summary, std::string_view format) {
   Report report;
   Json opsets = Json::object();
   std::string text;
@@ -45,9 +46,10 @@ Report summary_report(const onnx::FileSummary& summary) {
                  {"op_counts", summary.op_counts},
                  {"metadata", summary.metadata}};
   report.text = fmt::format(
-      "  ONNX opset{}, IR version {}, made by {}\n  inputs\n{}  outputs\n{}"
+      "  {}{}, {} version {}, made by {}\n  inputs\n{}  outputs\n{}"
       "  {} nodes, {} initializers\n{}",
-      text, summary.ir_version, summary.producer, leaves_text(leaves(summary.inputs)),
+      format == "onnx" ? "ONNX opset" : "PyTorch ops", text, format == "onnx" ? "IR" : "schema",
+      summary.ir_version, summary.producer, leaves_text(leaves(summary.inputs)),
       leaves_text(leaves(summary.outputs)), nodes, summary.initializers, counts);
   return report;
 }
@@ -60,10 +62,18 @@ std::string read_text(const std::filesystem::path& path) {
 }  // namespace
 
 Report inspect_onnx(const std::filesystem::path& file) {
-  Report report = summary_report(onnx::read_summary(file));
+  Report report = summary_report(onnx::read_summary(file), "onnx");
   report.json["kind"] = "onnx";
   report.json["path"] = display(file);
   report.text = fmt::format("ONNX model {}\n{}", display(file), report.text);
+  return report;
+}
+
+Report inspect_pt2(const std::filesystem::path& file) {
+  Report report = summary_report(dynamo::read_summary(file), "dynamo");
+  report.json["kind"] = "pt2";
+  report.json["path"] = display(file);
+  report.text = fmt::format("PyTorch program {}\n{}", display(file), report.text);
   return report;
 }
 
@@ -97,8 +107,12 @@ Report inspect_export(const std::filesystem::path& directory) {
     report.text += fmt::format("component {}: {}, {} {}\n", component.name, component.file,
                                architecture, dtype);
     if (!versions.empty()) report.text += fmt::format("  made with {}\n", versions);
-    if (manifest.export_format == "onnx") {
-      const Report file = summary_report(onnx::read_summary(directory / component.file));
+    if (manifest.export_format == "onnx" || manifest.export_format == "dynamo") {
+      const std::filesystem::path path = directory / component.file;
+      const Report file = summary_report(manifest.export_format == "onnx"
+                                             ? onnx::read_summary(path)
+                                             : dynamo::read_summary(path),
+                                         manifest.export_format);
       row.update(file.json);
       report.text += file.text;
     }

@@ -2,10 +2,13 @@
 #include "slipway/exported_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
+#include "backends/dynamo/read.h"
+#include "backends/onnx/read.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
@@ -14,6 +17,7 @@
 #include "export/impl.h"
 #include "export/layout.h"
 #include "runtime/plugin.h"
+#include "slipway/configs.h"
 
 namespace slipway {
 namespace {
@@ -27,8 +31,9 @@ RunnerLimits limits_of(const std::string& config) {
   const Config parsed = Config::from_json(parse_json(config, "config.json"), "config.json");
   if (parsed.has("vocab_size"))
     limits.values["input_ids"] = {0, parsed.get_int("vocab_size", 1) - 1};
-  if (parsed.has("type_vocab_size"))
-    limits.values["token_type_ids"] = {0, parsed.get_int("type_vocab_size", 1) - 1};
+  // Models without segments say 0 (deberta-v2).
+  if (const int64_t types = parsed.get_int_or("type_vocab_size", 0); types > 0)
+    limits.values["token_type_ids"] = {0, types - 1};
   return limits;
 }
 
@@ -41,14 +46,17 @@ SessionOptions session_options(const RunnerOptions& options) {
   return session;
 }
 
-/// The runtime that the tests run with; another minor version gets a warning.
+/// The runtimes that the tests run with; another minor version gets a warning.
 void warn_of_drift(const std::string& runtime) {
-  constexpr std::string_view kTested = "ONNX Runtime 1.32";
-  if (!runtime.starts_with(kTested))
-    log::warning_once(
-        fmt::format("{} is installed, Slipway is tested with {}; if results look wrong, "
-                    "use the tested version",
-                    runtime, kTested));
+  constexpr std::string_view kTested[] = {"ONNX Runtime 1.32", "libtorch 2.10"};
+  for (const std::string_view tested : kTested) {
+    const std::string_view name = tested.substr(0, tested.rfind(' '));
+    if (runtime.starts_with(name) && !runtime.starts_with(tested))
+      log::warning_once(
+          fmt::format("{} is installed, Slipway is tested with {}; if results look wrong, "
+                      "use the tested version",
+                      runtime, tested));
+  }
 }
 
 void warn_of_newer(const ExportMetadata& metadata) {
@@ -69,9 +77,18 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
 }
 
+FileSummary summary_of(const std::string& format, const fs::path& file) {
+  if (format == "onnx") return onnx::read_summary(file);
+  if (format == "dynamo") return dynamo::read_summary(file);
+  throw Error(kUnsupported,
+              fmt::format("[export] {} is of an export of format '{}', which this build does not "
+                          "run; it runs {}",
+                          display(file), format, fmt::join(available_formats(), ", ")));
+}
+
 /// Every file that the component needs; a weight file that stayed behind is named.
 void check_files(const fs::path& directory, const std::string& file,
-                 const onnx::FileSummary& summary) {
+                 const FileSummary& summary) {
   for (const std::string& companion : summary.external_files)
     if (!fs::exists((directory / file).parent_path() / companion))
       throw Error(kInvalid,
@@ -106,11 +123,6 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
   const fs::path folder = subfolder.empty() ? directory : directory / subfolder;
   const ExportListing listing = list_export(folder);
   const Manifest& manifest = listing.manifest;
-  if (manifest.export_format != "onnx")
-    throw Error(kUnsupported,
-                fmt::format("[export] {} holds an export of format '{}', which this build does "
-                            "not run; it runs onnx",
-                            display(folder), manifest.export_format));
   auto impl = std::make_unique<Impl>();
   impl->format = manifest.export_format;
   impl->layout = listing.layout;
@@ -118,7 +130,7 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
   if (fs::exists(folder / "config.json")) impl->config = read_text(folder / "config.json");
   for (const ManifestComponent& component : manifest.components) {
     auto program = std::make_shared<Program::Impl>();
-    program->file = onnx::read_summary(folder / component.file);
+    program->file = summary_of(manifest.export_format, folder / component.file);
     program->file_name = component.file;
     check_files(folder, component.file, *program->file);
     warn_of_newer(component.metadata);

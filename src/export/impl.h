@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/onnx/read.h"
 #include "backends/onnx/write.h"
+#include "base/file_summary.h"
 #include "checkpoint/checkpoint.h"
 #include "models/registry.h"
 #include "runtime/model_runner.h"
@@ -58,7 +58,7 @@ class FreshProgram {
 struct Program::Impl {
   std::shared_ptr<const FreshProgram> fresh;
 
-  std::optional<onnx::FileSummary> file;
+  std::optional<FileSummary> file;
   std::string
       file_name;  ///< of a file, below the export's directory: "model.onnx", "onnx/model.onnx"
 };

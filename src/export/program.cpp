@@ -10,7 +10,7 @@ std::string without(std::string name, std::string_view prefix) {
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-std::vector<LeafSpec> file_leaves(const std::vector<onnx::FileValue>& values,
+std::vector<LeafSpec> file_leaves(const std::vector<FileValue>& values,
                                   std::string_view prefix) {
   std::vector<LeafSpec> leaves;
   for (const auto& value : values)

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "backends/onnx/read.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
 #include "base/parallel.h"
@@ -42,7 +43,7 @@ std::string data_name(const ExportedModel::Impl& exported) {
 
 /// A component's files below the export's directory: the graph, its data, what the format expects.
 std::set<std::string> files_of(std::string_view format, const std::string& file,
-                               const onnx::FileSummary& summary) {
+                               const FileSummary& summary) {
   const std::vector<std::string> expected = program_files(format, file);
   std::set<std::string> files(expected.begin(), expected.end());
   for (const std::string& data : summary.external_files)
@@ -102,7 +103,7 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
     for (const ManifestComponent& component : manifest.components) {
       std::vector<std::string> named = program_files(manifest.export_format, component.file);
       if (layout != Layout::kSlipway) {
-        const onnx::FileSummary summary = onnx::read_summary(directory / component.file);
+        const FileSummary summary = onnx::read_summary(directory / component.file);
         if (summary.producer != "slipway") return files;  // another tool's: the user's own
         const auto all = files_of(manifest.export_format, component.file, summary);
         named.assign(all.begin(), all.end());

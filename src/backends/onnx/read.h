@@ -2,33 +2,15 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <set>
 #include <string>
-#include <vector>
 
+#include "base/file_summary.h"
 #include "base/lazy.h"
 
 namespace slipway::onnx {
 
-struct FileValue {
-  std::string name;
-  DType dtype = DType::kF32;
-  std::vector<std::string> dims;  ///< numbers, symbols, or "?"
-  bool optional = false;          ///< an input that an initializer has a default for
-};
-
-struct FileSummary {
-  int64_t ir_version = 0;
-  std::map<std::string, int64_t> opsets;  ///< by domain; "" is ONNX's own
-  std::string producer;
-  std::vector<FileValue> inputs, outputs;
-  std::map<std::string, int64_t> op_counts;  ///< "onnx::MatMul", "com.microsoft::MatMulNBits"
-  int64_t initializers = 0;
-  std::set<std::string> external_files;  ///< locations that initializers name
-  std::map<std::string, std::string> metadata;
-  std::string listing;  ///< one line per node
-};
+using slipway::FileSummary;
+using slipway::FileValue;
 
 /// Reads a file. Throws Error{kInvalid} when it is not an ONNX model, names an external file
 /// outside its folder, or is beyond protobuf's limits.

@@ -1,0 +1,23 @@
+// Ops that the runner does itself.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "backends/dynamo/runner/torch.h"
+
+namespace slipway::dynamo_runner {
+
+/// Rows of `input` [S, K], grouped by the ends in `offsets` [E] (int32 or int64, rising), times
+/// `weight` [E, K, N] of their group: [S, N]. Rows after the last end are zero. Throws
+/// Error{kInvalid} for other shapes and for ends that fall or lie beyond S.
+at::Tensor grouped_mm(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& offsets);
+
+/// Operands: tensor, sizes, strides, dtype, the last three optional. Throws Error{kInvalid}.
+void assert_metadata(std::span<const c10::IValue> operands);
+/// Operands: number, message.
+void assert_scalar(std::span<const c10::IValue> operands);
+/// Operands: number, least, greatest, the last two optional.
+void constrain_range(std::span<const c10::IValue> operands);
+
+}  // namespace slipway::dynamo_runner
