@@ -26,14 +26,14 @@ std::vector<std::string> cases() {
 }
 
 /// Cases that are known to fail, with the reason of each.
-Json expected_failures() {
-  return parse_json_file(fs::path(SLIPWAY_SOURCE_DIR) /
-                         "tests/golden/pt2/expected_failures.json");
+Json expected_failures(const char* file = "expected_failures.json") {
+  return parse_json_file(fs::path(SLIPWAY_SOURCE_DIR) / "tests/golden/pt2" / file);
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& made) {
   std::string name = made.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
@@ -70,7 +70,8 @@ void expect_equal(const std::map<std::string, Tensor>& outputs,
                   const std::map<std::string, Tensor>& want, const Inputs& inputs,
                   double tolerance) {
   const auto given = inputs.find("attention_mask");
-  const Tensor* mask = given != inputs.end() && given->second.rank() == 2 ? &given->second : nullptr;
+  const Tensor* mask =
+      given != inputs.end() && given->second.rank() == 2 ? &given->second : nullptr;
   size_t compared = 0;
   for (const auto& [leaf, expected] : want) {
     if (leaf.find("_sliding_window_tensor") != std::string::npos) continue;  // eager's own
@@ -91,8 +92,7 @@ void expect_equal(const std::map<std::string, Tensor>& outputs,
     const double worst = max_difference(value, expected, [&](int64_t flat) {
       if (!positions) return true;
       int64_t inner = 1;
-      for (size_t i = positions->axis + 1; i < value.shape().size(); ++i)
-        inner *= value.shape()[i];
+      for (size_t i = positions->axis + 1; i < value.shape().size(); ++i) inner *= value.shape()[i];
       const int64_t place = flat / inner % value.shape()[positions->axis] + positions->first;
       const int64_t row = flat / (value.numel() / value.dim(0));
       return mask->values<int64_t>()[static_cast<size_t>(row * mask->dim(1) + place)] != 0;
@@ -124,16 +124,38 @@ TEST_P(DynamoReference, GivesTheReferencesOutputs) {
   ADD_FAILURE() << GetParam() << " passes: take it off expected_failures.json";
 }
 
+/// The same program as a source: imported, lowered to ONNX, run by ONNX Runtime.
+TEST_P(DynamoReference, GivesThemThroughOnnxToo) {
+  const fs::path folder = reference() / GetParam();
+  const Json expected = expected_failures("expected_onnx_failures.json");
+  const auto check = [&] {
+    const Inputs inputs = read_safetensors(folder / "inputs.safetensors");
+    const auto exported =
+        OnnxExporter().export_model(TorchProgram::load(folder / "model.pt2"), OnnxConfig());
+    expect_equal(by_name(exported(inputs)), read_safetensors(folder / "outputs.safetensors"),
+                 inputs, kOtherRuntime);
+  };
+  if (!expected.contains(GetParam())) return check();
+  try {
+    check();
+  } catch (const Error&) {
+    return;
+  }
+  ADD_FAILURE() << GetParam() << " passes: take it off expected_onnx_failures.json";
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, DynamoReference, testing::ValuesIn(cases()), test_name);
 
 TEST(DynamoReferenceCases, AreAllThereAndFewMayFail) {
   const std::vector<std::string> names = cases();
   EXPECT_EQ(names.size(), kCases);
-  const Json expected = expected_failures();
-  EXPECT_LE(expected.size() * 20, names.size());
-  for (const auto& [name, reason] : expected.items()) {
-    EXPECT_TRUE(std::find(names.begin(), names.end(), name) != names.end()) << name;
-    EXPECT_FALSE(reason.get<std::string>().empty()) << name;
+  for (const char* file : {"expected_failures.json", "expected_onnx_failures.json"}) {
+    const Json expected = expected_failures(file);
+    EXPECT_LE(expected.size() * 20, names.size());
+    for (const auto& [name, reason] : expected.items()) {
+      EXPECT_TRUE(std::find(names.begin(), names.end(), name) != names.end()) << name;
+      EXPECT_FALSE(reason.get<std::string>().empty()) << name;
+    }
   }
 }
 

@@ -40,9 +40,11 @@ void expect_sample(const std::filesystem::path& path) {
   EXPECT_EQ(values[0], 0.0F);
   EXPECT_EQ(values[3'000'000], 3'000'000.0F);
   // Python's reader, which checks the checksums too.
-  const std::string check = "python3 -c \"import sys, zipfile; "
-                            "z = zipfile.ZipFile(sys.argv[1]); sys.exit(z.testzip() is not None "
-                            "or len(z.namelist()) != 5)\" '" + path.string() + "'";
+  const std::string check =
+      "python3 -c \"import sys, zipfile; "
+      "z = zipfile.ZipFile(sys.argv[1]); sys.exit(z.testzip() is not None "
+      "or len(z.namelist()) != 5)\" '" +
+      path.string() + "'";
   EXPECT_EQ(std::system(check.c_str()), 0);  // NOLINT: a fixed command on a path of our own
 }
 
@@ -50,8 +52,7 @@ TEST(ArchiveWriter, EntriesAreStoredAlignedAndWhole) {
   const TestFolder folder;
   const ArchiveWriter writer = sample();
   writer.write(folder / "a.pt2");
-  EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(folder / "a.pt2")),
-            writer.size());
+  EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(folder / "a.pt2")), writer.size());
   expect_sample(folder / "a.pt2");
 }
 
@@ -60,8 +61,7 @@ TEST(ArchiveWriter, Zip64FieldsReadBack) {
   for (const int64_t from : {int64_t{0}, int64_t{100}, int64_t{13'000'000}}) {
     const ArchiveWriter writer = sample(from);
     writer.write(folder / "a.pt2");
-    EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(folder / "a.pt2")),
-              writer.size());
+    EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(folder / "a.pt2")), writer.size());
     expect_sample(folder / "a.pt2");
   }
 }

@@ -10,6 +10,8 @@ namespace {
 
 using schema::Argument;
 
+bool is_aten(const Op& op) { return op.name().starts_with("aten::"); }
+
 class Converter {
  public:
   Converter(const schema::Node& node, const SchemaArg& want, ImportNames& names)
@@ -198,6 +200,8 @@ std::vector<Arg> import_args(const schema::Node& node, const Op& op, ImportNames
     const schema::Argument* got = find_argument(node, want.name);
     // Some ops call their first argument `input`, and `self` when they work in place.
     if (got == nullptr && i == 0) got = find_argument(node, "self");
+    // Ops of other libraries go by the order of their arguments.
+    if (got == nullptr && !is_aten(op) && i < node.inputs.size()) got = &node.inputs[i].arg;
     if (got != nullptr) {
       args.push_back(Converter(node, want, names).convert(*got));
     } else if (want.has_default || want.optional || want.type == ArgType::kOther) {
@@ -208,7 +212,7 @@ std::vector<Arg> import_args(const schema::Node& node, const Op& op, ImportNames
     }
   }
   for (const schema::NamedArgument& input : node.inputs)
-    if (op.schema.find(input.name) < 0 && input.name != "self")
+    if (is_aten(op) && op.schema.find(input.name) < 0 && input.name != "self")
       throw Error(kInvalid, fmt::format("[pt2] {}: {} has no argument {}", describe_node(node),
                                         op.name(), quote(input.name)));
   return args;

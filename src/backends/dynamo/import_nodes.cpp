@@ -208,9 +208,42 @@ std::vector<Value> NodeImporter::emit(const schema::Node& node, const Op& op,
   try {
     return graph_.emit_all(op, given());
   } catch (const Error& error) {
-    if (error.kind() != kInvalid || !restate(node, op, args)) throw;
+    if (error.kind() != kInvalid || !(restate(node, op, args) || agree(op, args))) throw;
+  }
+  try {
+    return graph_.emit_all(op, given());
+  } catch (const Error& error) {
+    if (error.kind() != kInvalid || !agree(op, args)) throw;
   }
   return graph_.emit_all(op, given());
+}
+
+bool NodeImporter::agree(const Op& op, std::vector<Arg>& args) {
+  if (!op.has(kElementwise)) return false;
+  std::vector<Arg*> operands;
+  for (Arg& arg : args)
+    if (std::holds_alternative<Value>(arg)) operands.push_back(&arg);
+  // Along each axis, from the last, the simplest of the sizes that are not 1.
+  std::vector<std::optional<Sym>> sizes;
+  for (const Arg* arg : operands) {
+    const SymShape& shape = std::get<Value>(*arg).shape();
+    sizes.resize(std::max(sizes.size(), shape.size()));
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const Sym size = shape[shape.size() - 1 - i];
+      if (!size.is_const(1) && (!sizes[i] || size.str().size() < sizes[i]->str().size()))
+        sizes[i] = size;
+    }
+  }
+  bool changed = false;
+  for (Arg* arg : operands) {
+    SymShape shape = std::get<Value>(*arg).shape();
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (Sym& size = shape[shape.size() - 1 - i]; !size.is_const(1)) size = *sizes[i];
+    if (shape == std::get<Value>(*arg).shape()) continue;
+    *arg = view(std::get<Value>(*arg), shape);
+    changed = true;
+  }
+  return changed;
 }
 
 bool NodeImporter::restate(const schema::Node& node, const Op& op, std::vector<Arg>& args) {
