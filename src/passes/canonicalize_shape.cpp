@@ -43,6 +43,24 @@ Value emit_permutation(Value x, const std::vector<int64_t>& axes) {
   return permute(x, axes);
 }
 
+/// x with axes of size 1 added so that it has this shape; nullopt where that is not enough.
+std::optional<Value> unsqueezed(Value x, const SymShape& shape) {
+  if (shape.size() <= x.shape().size()) return std::nullopt;
+  std::vector<int64_t> added;
+  size_t at = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool more_than_needed = shape.size() - i > x.shape().size() - at;
+    if (at < x.shape().size() && x.shape()[at] == shape[i] &&
+        !(shape[i].is_const(1) && more_than_needed))
+      ++at;
+    else if (shape[i].is_const(1)) added.push_back(static_cast<int64_t>(i));
+    else return std::nullopt;
+  }
+  if (at != x.shape().size()) return std::nullopt;
+  for (const int64_t axis : added) x = unsqueeze(x, axis);
+  return x;
+}
+
 constexpr Rule kRules[] = {
     // reshape says view where nothing has strides
     {"reshape_is_view",
@@ -96,6 +114,50 @@ constexpr Rule kRules[] = {
        return p.op("aten::view", {inner, p.sizes("outer")});
      },
      [](Match& m) -> std::optional<Value> { return view(m["x"], m.root().shape()); }},
+    // a view of what only added axes of size 1 -> a view of what is below
+    {"view_of_unsqueeze",
+     [](Pattern& p) {
+       const Value inner = p.op("aten::unsqueeze", {p.any("x"), p.size("axis")});
+       return p.op("aten::view", {inner, p.sizes("shape")});
+     },
+     [](Match& m) -> std::optional<Value> { return view(m["x"], m.root().shape()); }},
+    // a view that only adds axes of size 1 -> unsqueeze, which needs no sizes at run time
+    {"view_is_unsqueeze",
+     [](Pattern& p) {
+       return p.op("aten::view", {p.any("x"), p.sizes("shape")});
+     },
+     [](Match& m) -> std::optional<Value> { return unsqueezed(m["x"], m.root().shape()); }},
+    // a size that is left to be found -> the size
+    {"view_explicit",
+     [](Pattern& p) {
+       return p.op("aten::view", {p.any("x"), p.sizes("shape")});
+     },
+     [](Match& m) -> std::optional<Value> {
+       if (m.sizes("shape") == m.root().shape()) return std::nullopt;
+       return view(m["x"], m.root().shape());
+     }},
+    {"expand_explicit",
+     [](Pattern& p) {
+       return p.op("aten::expand", {p.any("x"), p.sizes("shape"), p.ignored()});
+     },
+     [](Match& m) -> std::optional<Value> {
+       if (m.sizes("shape") == m.root().shape()) return std::nullopt;
+       return expand(m["x"], m.root().shape());
+     }},
+    // one place of an axis, without the axis -> select
+    {"slice_of_one",
+     [](Pattern& p) {
+       const Value one = p.op("aten::slice.Tensor",
+                              {p.any("x"), p.size("axis"), p.size("from"), p.size("to"), 1});
+       return p.op("aten::squeeze.dim", {one, p.size("axis")});
+     },
+     [](Match& m) -> std::optional<Value> {
+       const Sym from = m.size("from"), to = m.size("to"), axis = m.size("axis");
+       if (!axis.is_const() || !from.is_const() || !to.is_const() || from.value() < 0 ||
+           to != from + 1 || m.root().rank() != m["x"].rank() - 1)
+         return std::nullopt;
+       return select(m["x"], axis.value(), from.value());
+     }},
     // a view, expansion to the shape that is there -> x
     {"view_same",
      [](Pattern& p) {

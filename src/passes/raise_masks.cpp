@@ -1,5 +1,6 @@
 // Recovers masks and look-ups that were written with ranges of indices.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "ir/build.h"
@@ -130,7 +131,57 @@ Found causal_mask(Match& m) {
   return m.emit("slipway::causal_mask", padding, queries.count, size);
 }
 
+/// indices >= number, where all of them are
+Found true_comparison(Match& m) {
+  const auto range = index_range(m["indices"]);
+  const Sym bound = m.size("bound");
+  if (!range || !known_le(bound, range->start)) return m.fail("not every index is in reach");
+  return full(m.graph(), m.root().shape(), 1.0, DType::kBool);
+}
+
+/// Attention whose mask is about padding: rows of it that see nothing are padding themselves, so
+/// that zeros for them say no more than the average that the composite gives.
+bool is_about_padding(Value mask) {
+  if (is_op(mask, "slipway::causal_mask")) return true;
+  while (is_op(mask, "aten::view") || is_op(mask, "aten::unsqueeze") ||
+         is_op(mask, "aten::_to_copy"))
+    mask = operand(mask, 0);
+  return mask.node()->kind == NodeKind::kInput && mask.rank() == 2;
+}
+
+/// scaled_dot_product_attention without a mask, or with one of padding
+Found attention(Match& m) {
+  const Args a = m.root().node()->arguments();
+  const Value query = a.value(0), key = a.value(1);
+  if (query.rank() != 4 || a.flag(5)) return m.fail("it is not [batch, heads, ...], or is causal");
+  Value mask = a.optional(3);
+  if (mask.defined()) {
+    mask = without_expand(mask);
+    if (mask.dtype() != DType::kBool || mask.rank() != 4 || !is_about_padding(mask))
+      return m.fail("the mask is not about padding", mask);
+  }
+  const Sym head = query.dim(3);
+  if (!a.has(6) && !head.is_const()) return m.fail("the scale depends on a size");
+  const double scale = a.has(6) ? a.number(6) : 1 / std::sqrt(static_cast<double>(head.value()));
+  return slipway::attention(query, key, a.value(2), mask, scale);
+}
+
 constexpr Rule kRules[] = {
+    {"true_comparison",
+     [](Pattern& p) {
+       return p.op("aten::ge.Scalar", {p.any("indices"), p.size("bound")});
+     },
+     true_comparison},
+    // x and true, where x is narrower -> x expanded
+    {"and_true_wide",
+     [](Pattern& p) {
+       return logical_and(p.any("x"), p.op("aten::full", {p.sizes("shape"), 1.0,
+                                                          named("dtype", p.dtype("dtype"))}));
+     },
+     [](Match& m) -> Found {
+       if (m["x"].dtype() != DType::kBool) return std::nullopt;
+       return expand(m["x"], m.root().shape());
+     }},
     {"index_of_ranges",
      [](Pattern& p) {
        return p.op("aten::index.Tensor", {p.any("x"), p.ignored()});
@@ -144,6 +195,13 @@ constexpr Rule kRules[] = {
      embedding_of_range},
     {"causal_mask_of_ranges", [](Pattern& p) { return logical_and(p.any("left"), p.any("right")); },
      causal_mask},
+    {"attention_of_padding",
+     [](Pattern& p) {
+       return p.op("aten::scaled_dot_product_attention",
+                   {p.any("query"), p.any("key"), p.any("value"), p.ignored(), 0.0, p.ignored(),
+                    p.ignored(), p.ignored()});
+     },
+     attention},
 };
 
 }  // namespace
