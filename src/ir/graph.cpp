@@ -66,7 +66,8 @@ Arg fit(const Op& op, const SchemaArg& want, Arg arg) {
   return fail();
 }
 
-std::vector<Arg> bind(const Op& op, const std::vector<OpArg>& given) {
+/// In an untyped graph a word may stand for an argument of any kind (Pattern::ignored).
+std::vector<Arg> bind(const Op& op, const std::vector<OpArg>& given, Typing typing) {
   const auto& schema = op.schema.args;
   std::vector<Arg> args(schema.size());
   std::vector<bool> set(schema.size(), false);
@@ -79,7 +80,9 @@ std::vector<Arg> bind(const Op& op, const std::vector<OpArg>& given) {
     const auto i = static_cast<size_t>(at);
     if (set[i])
       throw Error(kInvalid, fmt::format("[ir] {}: '{}' is given twice", op.name(), schema[i].name));
-    args[i] = fit(op, schema[i], arg.value);
+    const bool wild =
+        typing == Typing::kUntyped && std::holds_alternative<std::string>(arg.value);
+    args[i] = wild ? arg.value : fit(op, schema[i], arg.value);
     set[i] = true;
   }
   for (size_t i = 0; i < schema.size(); ++i)
@@ -159,7 +162,7 @@ Value Graph::constant(ValueType type, std::string digest) {
 }
 
 std::vector<Value> Graph::emit_all(const Op& op, const std::vector<OpArg>& args) {
-  std::vector<Arg> bound = bind(op, args);
+  std::vector<Arg> bound = bind(op, args, typing_);
   std::vector<ValueType> types;
   if (typing_ == Typing::kInferred) {
     SLIPWAY_ASSERT(op.row.infer != nullptr);  // such ops are emitted with emit_as
@@ -182,7 +185,7 @@ std::vector<Value> Graph::emit_as(const Op& op, const std::vector<OpArg>& args,
                                   std::vector<ValueType> types) {
   SLIPWAY_ASSERT(typing_ == Typing::kInferred && !types.empty());
   const size_t num_outputs = types.size();
-  return add_op(op, bind(op, args), std::move(types), num_outputs);
+  return add_op(op, bind(op, args, typing_), std::move(types), num_outputs);
 }
 
 std::vector<Value> Graph::add_op(const Op& op, std::vector<Arg> args, std::vector<ValueType> types,
