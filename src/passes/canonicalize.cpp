@@ -79,6 +79,24 @@ constexpr Rule kRules[] = {
        return p.op("aten::clone", {p.any("x"), named("memory_format", p.ignored())});
      },
      give_x},
+    // on bool the bitwise ops are the logical ones
+    {"bits_of_bool",
+     [](Pattern& p) {
+       const bool all = p.choose("op", 2) == 0;
+       return p.op(all ? "aten::bitwise_and.Tensor" : "aten::bitwise_or.Tensor",
+                   {p.any("x"), p.any("y")});
+     },
+     [](Match& m) -> std::optional<Value> {
+       if (m["x"].dtype() != DType::kBool || m["y"].dtype() != DType::kBool) return std::nullopt;
+       return m.emit(m.choice("op") == 0 ? "aten::logical_and" : "aten::logical_or", m["x"],
+                     m["y"]);
+     },
+     2},
+    {"not_of_bool", [](Pattern& p) { return p.op("aten::bitwise_not", {p.any("x")}); },
+     [](Match& m) -> std::optional<Value> {
+       if (m["x"].dtype() != DType::kBool) return std::nullopt;
+       return m.emit("aten::logical_not", m["x"]);
+     }},
     // x cast to its own dtype -> x
     {"cast_same",
      [](Pattern& p) {

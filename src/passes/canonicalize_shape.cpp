@@ -183,6 +183,21 @@ constexpr Rule kRules[] = {
        return p.op("aten::cat", {std::vector<Value>{p.any("x")}, p.size("axis")});
      },
      give_x},
+    // cat(f32[0], x) -> x where the empty vector does not count; a growing cache begins so
+    {"cat_empty",
+     [](Pattern& p) {
+       const Value x = p.any("x"), empty = p.any("empty");
+       const bool first = p.choose("order", 2) == 0;
+       return p.op("aten::cat", {first ? std::vector<Value>{empty, x} : std::vector<Value>{x, empty},
+                                 p.size("axis")});
+     },
+     [](Match& m) -> std::optional<Value> {
+       const Value empty = m["empty"];
+       if (empty.rank() != 1 || !empty.dim(0).is_const(0)) return std::nullopt;
+       if (m["x"].type() != m.root().type()) return std::nullopt;
+       return m["x"];
+     },
+     2},
     // squeeze undoes unsqueeze of the same axis, and the other way round
     {"squeeze_unsqueeze",
      [](Pattern& p) {

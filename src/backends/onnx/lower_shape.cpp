@@ -56,7 +56,10 @@ Value expand(Lower& l) {
 
 Value cat(Lower& l) {
   std::vector<Value> parts;
-  for (Value part : l.ins(0)) parts.push_back(l.cast(part, l.out().dtype));
+  for (const Value part : l.ins(0))
+    if (part.rank() == static_cast<int64_t>(l.out().shape.size()))
+      parts.push_back(l.cast(part, l.out().dtype));
+  if (parts.size() == 1) return parts[0];
   return l("onnx::Concat", {parts, named("axis", l.args().axis(1, parts[0].rank()))});
 }
 

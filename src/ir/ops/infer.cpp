@@ -88,6 +88,15 @@ SymShape reduced(const SymShape& shape, const std::vector<int64_t>& axes, bool k
   return out;
 }
 
+std::vector<Value> joined_parts(const Args& a) {
+  const std::vector<Value>& all = a.values(0);
+  const auto empty = [](Value v) { return v.rank() == 1 && v.dim(0).is_const(0); };
+  std::vector<Value> parts;
+  for (const Value v : all)
+    if (!empty(v)) parts.push_back(v);
+  return parts.empty() || parts[0].rank() == 1 ? all : parts;
+}
+
 SymShape resolve_view(const Args& a, const SymShape& from, const SymShape& wanted) {
   SymShape out = wanted;
   Sym known = 1;

@@ -37,6 +37,10 @@ std::vector<ValueType> bool_as_self(const Args& a);
 /// The shape without `axes`, or with size 1 there.
 SymShape reduced(const SymShape& shape, const std::vector<int64_t>& axes, bool keepdim);
 
+/// What aten::cat joins: all, less the empty vectors f32[0] among tensors of another rank, which
+/// PyTorch skips.
+std::vector<Value> joined_parts(const Args& a);
+
 /// Replaces one -1 in `wanted` by what numel(from) leaves; checks that the counts are equal where
 /// both are known.
 SymShape resolve_view(const Args& a, const SymShape& from, const SymShape& wanted);

@@ -74,7 +74,7 @@ std::vector<ValueType> expand(const Args& a) {
 }
 
 std::vector<ValueType> cat(const Args& a) {
-  const std::vector<Value>& parts = a.values(0);
+  const std::vector<Value> parts = joined_parts(a);
   if (parts.empty()) a.fail("needs at least one tensor");
   ValueType out = parts[0].type();
   const auto axis = static_cast<size_t>(a.axis(1, parts[0].rank()));
@@ -85,8 +85,8 @@ std::vector<ValueType> cat(const Args& a) {
       if (i == axis) out.shape[i] = out.shape[i] + shape[i];
       else require_equal(a, shape[i], out.shape[i], "a joined tensor's other size");
     }
-    out.dtype = promote(out.dtype, parts[p].dtype());
   }
+  for (const Value part : a.values(0)) out.dtype = promote(out.dtype, part.dtype());
   return {out};
 }
 

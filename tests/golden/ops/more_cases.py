@@ -80,6 +80,8 @@ def spelled_shapes(g):
     case("aten::narrow", x, 1, 1, 2)
     case("aten::narrow", x, -1, -3, 2)
     case("aten::narrow", x, 1, 0, Size(2, "s - 1"), symbols=b)
+    case("aten::cat", [torch.zeros(0), x], -2, symbols={"x1": {0: "b"}})
+    case("aten::cat", [torch.zeros(0), floats(3)])
     case("aten::stack", [x, x + 1], 1)
     case("aten::stack", [floats(2), ints(2)], -1)
     case("aten::hstack", [floats(2), floats(3)])
