@@ -119,10 +119,8 @@ std::vector<schema::NamedArgument> named_arguments(const Node& node,
     result.push_back({schema[i].name, convert(schema[i], node.args[i]),
                       schema[i].keyword_only ? kByKeyword : kByPosition});
   }
-  if (const int device = node.op->schema.find("device"); device >= 0 && operands(node).empty()) {
+  if (node.op->schema.find("device") >= 0 && operands(node).empty())
     result.push_back({"device", {schema::Device{}}, kByKeyword});
-    result.push_back({"pin_memory", {false}, kByKeyword});
-  }
   return result;
 }
 

@@ -45,6 +45,14 @@ std::map<std::string, int64_t> hints_for(const std::vector<Sym>& symbols,
   return hints;
 }
 
+/// Torch's own mark for nodes of no module: they do not end the module around them.
+const schema::OrderedMap<std::string>& no_module() {
+  static const std::string kMark = "_empty_nn_module_stack_from_metadata_hook";
+  static const schema::OrderedMap<std::string> kMetadata = {
+      {"nn_module_stack", kMark + "," + kMark + "," + kMark}};
+  return kMetadata;
+}
+
 }  // namespace
 
 std::string symbol_name(const std::string& name) {
@@ -88,6 +96,7 @@ std::string Sizes::read(const Place& place, Sym size) {
   node.inputs = {positional("self", schema::TensorArgument{place.input}),
                  positional("dim", place.axis)};
   node.outputs = {{SymIntArgument{schema::Name{name}}}};
+  node.metadata = no_module();
   node.name = name;
   out_.nodes.push_back(std::move(node));
   out_.sym_int_values.emplace_back(name, value(size));
@@ -102,6 +111,7 @@ std::string Sizes::compute(const char* target, const SymIntArgument& a, const Sy
   node.target = target;
   node.inputs = {positional("a", a), positional("b", b)};
   node.outputs = {{SymIntArgument{schema::Name{name}}}};
+  node.metadata = no_module();
   node.name = name;
   out_.nodes.push_back(std::move(node));
   out_.sym_int_values.emplace_back(name, value(result));
@@ -166,6 +176,7 @@ void Sizes::assert_condition(const char* target, const char* relation, Sym symbo
   compare.target = target;
   compare.inputs = {positional("a", argument(symbol)), positional("b", bound)};
   compare.outputs = {{schema::SymBoolArgument{schema::Name{name}}}};
+  compare.metadata = no_module();
   compare.name = name;
   const std::string expression =
       fmt::format("{}({}, Integer({}))", relation == std::string_view("<=") ? "LessThan"
@@ -177,12 +188,13 @@ void Sizes::assert_condition(const char* target, const char* relation, Sym symbo
   check.target = "torch.ops.aten._assert_scalar.default";
   check.inputs = {positional("self", schema::SymBoolArgument{schema::Name{name}}),
                   positional("assert_msg", fmt::format("the model needs {}", text))};
+  check.metadata = no_module();
   check.name = names_.fresh("_assert_scalar");
   out_.nodes.push_back(std::move(check));
 }
 
 void Sizes::assert_bounds(Sym symbol, Sym::Bounds bounds) {
-  if (bounds.lo > 0) assert_condition("_operator.ge", ">=", symbol, bounds.lo);
+  if (bounds.lo != -Sym::kUnbounded) assert_condition("_operator.ge", ">=", symbol, bounds.lo);
   if (bounds.hi != Sym::kUnbounded) assert_condition("_operator.le", "<=", symbol, bounds.hi);
 }
 

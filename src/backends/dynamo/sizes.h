@@ -30,7 +30,7 @@ class Sizes {
   /// The size as types state it.
   schema::SymInt value(Sym size) const;
   std::vector<schema::SymInt> values(const SymShape& shape) const;
-  /// Appends a check at run time: lo <= symbol <= hi.
+  /// Appends checks at run time of the bounds that are finite: lo <= symbol, symbol <= hi.
   void assert_bounds(Sym symbol, Sym::Bounds bounds);
   /// The symbols of all inputs, sorted by name.
   const std::vector<Sym>& symbols() const { return symbols_; }
