@@ -33,11 +33,11 @@ std::string bytes_of(const fs::path& path) {
 
 TEST(DynamoExport, ReadingAnExportBackGivesTheProgramThatWasWritten) {
   const Scratch scratch;
-  for (const auto& [name, task] :
-       {std::pair("llama-causal-lm", "text-generation"),
-        std::pair("mistral-causal-lm", "text-generation-with-past"),
-        std::pair("qwen2-causal-lm", "text-generation-with-past"),
-        std::pair("qwen3-causal-lm", "text-generation-with-past"), std::pair("bert-base", "auto")}) {
+  for (const auto& [name, task] : {std::pair("llama-causal-lm", "text-generation"),
+                                   std::pair("mistral-causal-lm", "text-generation-with-past"),
+                                   std::pair("qwen2-causal-lm", "text-generation-with-past"),
+                                   std::pair("qwen3-causal-lm", "text-generation-with-past"),
+                                   std::pair("bert-base", "auto")}) {
     const ExportedModel exported = exported_case(name, task);
     const fs::path out = scratch.path() / name;
     exported.save_pretrained(out);
@@ -94,9 +94,8 @@ TEST(DynamoExport, BoundsThatTheModelCannotKeepAreRefusedOrChecked) {
   const auto model = PreTrainedModel::from_pretrained(folder("bert-base"));
   DynamoConfig config;
   config.dynamic_shapes = DynamicShapes{{"input_ids", {{1, Dim("tokens", 1, 4096)}}}};
-  const std::string message = error_of(kInvalid, [&] {
-    DynamoExporter().export_model(model, model.example_inputs(), config);
-  });
+  const std::string message = error_of(
+      kInvalid, [&] { DynamoExporter().export_model(model, model.example_inputs(), config); });
   EXPECT_TRUE(contains(message, "'tokens' spans 1..4096"));
   EXPECT_TRUE(contains(message, "prefer_deferred_runtime_asserts_over_guards"));
   config.prefer_deferred_runtime_asserts_over_guards = true;
@@ -123,14 +122,13 @@ TEST(DynamoExport, TheConfigurationIsTheReferences) {
                                       R"({"export_format": "dynamo", "opset_version": 20})");
                                 }),
                        "unknown field 'opset_version' for format dynamo"));
-  EXPECT_TRUE(contains(error_of(kUsage,
-                                [] {
-                                  const auto model =
-                                      PreTrainedModel::from_pretrained(folder("bert-base"));
-                                  OnnxExporter().export_model(model, model.example_inputs(),
-                                                              DynamoConfig());
-                                }),
-                       "needs an OnnxConfig"));
+  EXPECT_TRUE(contains(
+      error_of(kUsage,
+               [] {
+                 const auto model = PreTrainedModel::from_pretrained(folder("bert-base"));
+                 OnnxExporter().export_model(model, model.example_inputs(), DynamoConfig());
+               }),
+      "needs an OnnxConfig"));
 }
 
 TEST(DynamoExport, LayoutsOfOtherToolsAreForOnnx) {
@@ -138,9 +136,9 @@ TEST(DynamoExport, LayoutsOfOtherToolsAreForOnnx) {
   EXPECT_TRUE(contains(error_of(kUsage,
                                 [&] {
                                   exported_case("bert-base", "auto")
-                                      .save_pretrained(scratch.path() / "out",
-                                                       {.layout = Layout::kOptimum,
-                                                        .before_commit = {}});
+                                      .save_pretrained(
+                                          scratch.path() / "out",
+                                          {.layout = Layout::kOptimum, .before_commit = {}});
                                 }),
                        "export with format onnx"));
   EXPECT_FALSE(fs::exists(scratch.path() / "out"));

@@ -71,17 +71,22 @@ std::string python_text(Sym size, const std::map<std::string, std::string>& sour
   if (size.is_symbol()) return sources.at(size.name());
   const auto join = [&](const char* between) {
     std::string text;
-    for (Sym part : size.args())
-      text += (text.empty() ? "" : between) + python_text(part, sources);
+    for (Sym part : size.args()) text += (text.empty() ? "" : between) + python_text(part, sources);
     return text;
   };
   switch (size.kind()) {
-    case SymKind::kAdd: return "(" + join(" + ") + ")";
-    case SymKind::kMul: return "(" + join("*") + ")";
-    case SymKind::kFloorDiv: return "(" + join("//") + ")";
-    case SymKind::kMod: return "(" + join(" % ") + ")";
-    case SymKind::kMin: return "min(" + join(", ") + ")";
-    default: return "max(" + join(", ") + ")";
+    case SymKind::kAdd:
+      return "(" + join(" + ") + ")";
+    case SymKind::kMul:
+      return "(" + join("*") + ")";
+    case SymKind::kFloorDiv:
+      return "(" + join("//") + ")";
+    case SymKind::kMod:
+      return "(" + join(" % ") + ")";
+    case SymKind::kMin:
+      return "min(" + join(", ") + ")";
+    default:
+      return "max(" + join(", ") + ")";
   }
 }
 

@@ -85,11 +85,11 @@ std::optional<std::string> sole_symbol(const schema::SymInt& size) {
   return parsed.name();
 }
 
-/// The name that our own writer gave a symbol (sizes.h); nothing for torch's numbered ones.
+/// The name that our own writer gave a symbol; nothing for torch's numbered ones.
 std::optional<std::string> written_name(const std::string& symbol) {
   const size_t digits = symbol.find_last_not_of("0123456789") + 1;
   if (digits < symbol.size() && digits <= 1) return std::nullopt;
-  return symbol.starts_with("s_") ? symbol.substr(2) : symbol;
+  return plain_name(symbol);
 }
 
 struct Naming {

@@ -10,6 +10,7 @@
 #include "backends/dynamo/lower.h"
 #include "backends/dynamo/sizes.h"
 #include "backends/dynamo/strides.h"
+#include "backends/dynamo/sym_expr.h"
 #include "base/pytree.h"
 
 namespace slipway::dynamo {
@@ -20,8 +21,8 @@ using schema::TensorArgument;
 constexpr const char* kTorchVersion = "2.12.0";
 constexpr int64_t kOpset = 10;
 
-/// "L__self__,,Class;L__self__model,model,torch.nn.Module" of "model". Classes below the whole model
-/// are not known.
+/// "L__self__,,Class;L__self__model,model,torch.nn.Module" of "model". Classes below the whole
+/// model are not known.
 std::string module_stack(const std::string& model_class, const std::string& scope) {
   std::string stack = "L__self__,," + model_class, key = "L__self__";
   for (size_t end = 0; end < scope.size();) {
@@ -94,8 +95,7 @@ class Serializer {
   void add_parameter(Node* node) {
     const std::string name = names_.fresh("p_" + node->name);
     declare_stored(node, name);
-    module_.signature.input_specs.push_back(
-        {schema::InputToParameterSpec{{name}, node->name}});
+    module_.signature.input_specs.push_back({schema::InputToParameterSpec{{name}, node->name}});
     const std::string file = fmt::format("weight_{}", result_.weight_data.size());
     result_.weight_data.push_back(node->data);
     result_.weights.config.emplace_back(
@@ -269,8 +269,7 @@ class Serializer {
     program.torch_version = kTorchVersion;
     for (Sym s : sizes_.symbols()) {
       const auto promised = options_.promised.find(s.name());
-      const auto [lo, hi] =
-          promised == options_.promised.end() ? s.bounds() : promised->second;
+      const auto [lo, hi] = promised == options_.promised.end() ? s.bounds() : promised->second;
       program.range_constraints.emplace_back(
           symbol_name(s.name()),
           schema::RangeConstraint{lo, hi == Sym::kUnbounded ? std::nullopt : std::optional(hi)});
@@ -287,8 +286,8 @@ class Serializer {
   Names names_;
   std::map<Value, std::string> value_names_;
   std::map<Value, SymShape> strides_;
-  std::set<const Node*> written_;                ///< index_copy nodes that write their input
-  std::map<std::string, std::string> updated_;   ///< results of updates, by the input's leaf name
+  std::set<const Node*> written_;               ///< index_copy nodes that write their input
+  std::map<std::string, std::string> updated_;  ///< results of updates, by the input's leaf name
   Sizes sizes_;
 };
 

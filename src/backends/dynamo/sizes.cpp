@@ -55,10 +55,6 @@ const schema::OrderedMap<std::string>& no_module() {
 
 }  // namespace
 
-std::string symbol_name(const std::string& name) {
-  return name.starts_with("s") && !name.starts_with("s_") ? name : "s_" + name;
-}
-
 Sizes::Sizes(const Graph& graph, const std::vector<std::string>& inputs,
              const std::map<std::string, int64_t>& example, Names& names, schema::Graph& out)
     : names_(names), out_(out) {
@@ -123,9 +119,8 @@ SymIntArgument Sizes::solve(Sym symbol) {
   for (const auto& [sum, place] : sums_) {
     const Sym rest = sum - symbol;
     const std::vector<Sym> others = rest.symbols();
-    const bool known = std::all_of(others.begin(), others.end(), [&](Sym s) {
-      return s != symbol && places_.contains(s.str());
-    });
+    const bool known = std::all_of(others.begin(), others.end(),
+                                   [&](Sym s) { return s != symbol && places_.contains(s.str()); });
     if (!known) continue;
     return {schema::Name{compute("_operator.sub", argument(sum), argument(rest), symbol)}};
   }
@@ -136,7 +131,8 @@ SymIntArgument Sizes::solve(Sym symbol) {
 
 SymIntArgument Sizes::argument(Sym size) {
   if (size.is_const()) return {size.value()};
-  if (const auto at = known_.find(size.str()); at != known_.end()) return {schema::Name{at->second}};
+  if (const auto at = known_.find(size.str()); at != known_.end())
+    return {schema::Name{at->second}};
   SymIntArgument result;
   if (const auto at = places_.find(size.str()); at != places_.end()) {
     result = {schema::Name{read(at->second, size)}};
@@ -150,19 +146,26 @@ SymIntArgument Sizes::argument(Sym size) {
     const std::vector<Sym>& parts = size.args();
     const auto join = [&](Sym a, Sym b) -> Sym {
       switch (size.kind()) {
-        case SymKind::kAdd: return a + b;
-        case SymKind::kMul: return a * b;
-        case SymKind::kFloorDiv: return floordiv(a, b);
-        case SymKind::kMod: return mod(a, b);
-        case SymKind::kMin: return min(a, b);
-        default: return max(a, b);
+        case SymKind::kAdd:
+          return a + b;
+        case SymKind::kMul:
+          return a * b;
+        case SymKind::kFloorDiv:
+          return floordiv(a, b);
+        case SymKind::kMod:
+          return mod(a, b);
+        case SymKind::kMin:
+          return min(a, b);
+        default:
+          return max(a, b);
       }
     };
     Sym so_far = parts.at(0);
     result = argument(so_far);
     for (size_t i = 1; i < parts.size(); ++i) {
       so_far = join(so_far, parts[i]);
-      result = {schema::Name{compute(kTargets.at(size.kind()), result, argument(parts[i]), so_far)}};
+      result = {
+          schema::Name{compute(kTargets.at(size.kind()), result, argument(parts[i]), so_far)}};
     }
   }
   known_[size.str()] = std::get<schema::Name>(result.value).value;
@@ -178,10 +181,9 @@ void Sizes::assert_condition(const char* target, const char* relation, Sym symbo
   compare.outputs = {{schema::SymBoolArgument{schema::Name{name}}}};
   compare.metadata = no_module();
   compare.name = name;
-  const std::string expression =
-      fmt::format("{}({}, Integer({}))", relation == std::string_view("<=") ? "LessThan"
-                                                                            : "GreaterThan",
-                  sym_expr(renamed(symbol)), bound);
+  const std::string expression = fmt::format(
+      "{}({}, Integer({}))", relation == std::string_view("<=") ? "LessThan" : "GreaterThan",
+      sym_expr(renamed(symbol)), bound);
   out_.sym_bool_values.emplace_back(name, schema::SymBool{schema::SymExpr{expression, {}}});
   out_.nodes.push_back(std::move(compare));
   schema::Node check;

@@ -24,8 +24,7 @@ TreeSpec call_of(const Graph& graph) {
 
 WriteOptions options_of(const Graph& graph) {
   std::vector<std::pair<std::string, TreeSpec>> results;
-  for (const Output& output : graph.outputs())
-    results.emplace_back(output.name, TreeSpec::leaf());
+  for (const Output& output : graph.outputs()) results.emplace_back(output.name, TreeSpec::leaf());
   WriteOptions options;
   options.program.in_spec = dump_tree_spec(call_of(graph));
   options.program.out_spec = dump_tree_spec(TreeSpec::dict(std::move(results)));
@@ -94,8 +93,9 @@ graph(%q: f32[1, 4, s, 8]) {
 
 TEST(LowerDynamo, ListsOpsWithoutAnAtenForm) {
   const std::string message = error_of(kUnsupported, [] {
-    lowered("dims: s in 1..\ngraph(%x: f32[1, s, 8], %n: i64[]) {\n"
-            "  %0: f32[1, s, 8] = slipway::keep_last(%x, %n, s)\n  return y=%0\n}");
+    lowered(
+        "dims: s in 1..\ngraph(%x: f32[1, s, 8], %n: i64[]) {\n"
+        "  %0: f32[1, s, 8] = slipway::keep_last(%x, %n, s)\n  return y=%0\n}");
   });
   EXPECT_TRUE(contains(message, "slipway::keep_last x1"));
 }
