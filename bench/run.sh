@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 tool=build/release/bin/slipway
 gguf=$(find .deps/models/smollm2 -name '*.gguf' | sort | head -n 1)
 failed=0
-python3 bench/export_time.py "$tool" "$gguf" || failed=1
+for format in onnx dynamo; do
+  python3 bench/export_time.py "$tool" "$gguf" --format $format || failed=1
+done
 
 packages="transformers==5.23.0 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0 onnxscript==0.7.2 accelerate==1.15.0
 safetensors==0.8.0 gguf==0.19.0 onnxruntime-genai==0.18.0"

@@ -38,9 +38,9 @@ class HfExporter {
   /// Exports the components of decompose_for_generation: "prefill" and "decode" for a causal
   /// language model. Batch, prompt length and past length are symbolic under a dynamic
   /// configuration whatever the example's sizes are; cache slots too. Weights are stored once for
-  /// all components where the format has files that can share them (ONNX). The settings given here travel as generation_config.json, over those of the
-  /// checkpoint. The model is not run. Throws as export_model and decompose_for_generation do, with
-  /// the component's name.
+  /// all components where the format has files that can share them (ONNX). The settings given here
+  /// travel as generation_config.json, over those of the checkpoint. The model is not run. Throws
+  /// as export_model and decompose_for_generation do, with the component's name.
   ExportedModel export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
                                       const ExportConfig& config,
                                       const DecomposeOptions& options = {}) const;

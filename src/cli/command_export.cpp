@@ -178,6 +178,8 @@ void add_export(CLI::App& app, Globals& globals) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->add_option("--dynamic-shapes", options->dynamic_shapes,
                       "Sizes that stay free, by input and axis, as JSON or @FILE");
+  command->add_flag("--prefer-deferred-runtime-asserts-over-guards", options->defer_asserts,
+                    "Check bounds that go beyond the model's at run time, do not refuse them");
   command->add_option("--dtype", options->dtype, "Of weights and computation")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->capture_default_str();

@@ -66,6 +66,11 @@ PreTrainedModel open_model(const ExportOptions& options) {
 
 std::unique_ptr<ExportConfig> config_of(const ExportOptions& options) {
   const bool has_shapes = !options.dynamic_shapes.empty();
+  const bool onnx_only = options.opset || options.layout != "slipway";
+  if (onnx_only && options.format != "onnx")
+    throw Error(kUsage, fmt::format("[export] {} is about ONNX graphs and --format is {}; leave "
+                                    "one of them out",
+                                    options.opset ? "--opset" : "--layout", options.format));
   Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
   if (options.layout == "transformers.js") fields["io_names"] = "transformers.js";
   else if (options.layout != "slipway") fields["io_names"] = "optimum";
@@ -74,6 +79,7 @@ std::unique_ptr<ExportConfig> config_of(const ExportOptions& options) {
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (has_shapes)
     config->dynamic_shapes = dynamic_shapes_from_json(text_or_file(options.dynamic_shapes));
+  config->prefer_deferred_runtime_asserts_over_guards = options.defer_asserts;
   config->disabled_passes = options.disabled_passes;
   return config;
 }

@@ -16,6 +16,7 @@ struct ExportOptions {
   std::string layout = "slipway";
   std::string dynamic_shapes;  ///< JSON, or @FILE
   bool is_static = false;
+  bool defer_asserts = false;  ///< prefer_deferred_runtime_asserts_over_guards
   std::optional<int64_t> batch_size, sequence_length;
   std::optional<int64_t> opset;
   std::optional<bool> validate;

@@ -94,6 +94,8 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
   dynamo::lower(program);
   optimize(*program.graph, {"cse"}, config.disabled_passes, "dynamo");
+  if (metadata.architecture)
+    write_options.program.model_class = "transformers." + *metadata.architecture;
   write_options.program.in_spec = *metadata.in_spec;
   write_options.program.out_spec = *metadata.out_spec;
   if (!program.mask_windows.empty())

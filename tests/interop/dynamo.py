@@ -198,6 +198,23 @@ def compiled(folder, scratch, task):
             close(got[leaf], value, kept(call["attention_mask"], value), f"{folder.name} compiled, batch {batch}: {leaf}")
 
 
+def deferred(folder, scratch):
+    """Bounds beyond the model's are promised, and checked by the graph itself."""
+    shapes = {"input_ids": {"0": {"name": "rows"}, "1": {"name": "tokens", "min": 1, "max": 2000}}}
+    exported = export(folder, scratch / "deferred", "--dynamic-shapes", json.dumps(shapes),
+                      "--prefer-deferred-runtime-asserts-over-guards")
+    limit = exported.config.max_position_embeddings
+    for length, message in ((limit, None), (limit + 1, f"tokens <= {limit}"), (2001, "<= 2000")):
+        ids = torch.ones(2, length, dtype=torch.long)
+        try:
+            exported(input_ids=ids, attention_mask=ids, token_type_ids=ids * 0)
+            said = None
+        except (AssertionError, RuntimeError) as error:
+            said = str(error)
+        check(message in said if message and said else message == said,
+              f"{folder.name}: {length} tokens: {said}, need {message}")
+
+
 def main():
     warnings.simplefilter("ignore")
     # Example inputs hold cache classes, so torch falls back from its restricted unpickler, and its message about that
@@ -215,6 +232,7 @@ def main():
                 growing(folder, reference, scratch)
                 if (folder / "generate.json").exists():
                     guide_loop(folder, scratch)
+        deferred(GOLDEN / "bert-base", pathlib.Path(name))
         for case, task in (("llama-causal-lm", "text-generation"), ("bert-base", "auto")):
             compiled(GOLDEN / case, pathlib.Path(name), task)
     return finish()

@@ -200,8 +200,7 @@ void ArchiveWriter::write_to(const Sink& sink) const {
     crcs[at] = write_tensor(*std::get<Lazy>(entries_[at].contents), entries_[at].data, sink);
   });
   for (size_t i = 0; i < entries_.size(); ++i)
-    if (std::holds_alternative<Digest>(entries_[i].contents))
-      write_text(i, digest(entries_, crcs));
+    if (std::holds_alternative<Digest>(entries_[i].contents)) write_text(i, digest(entries_, crcs));
   for (size_t i = 0; i < entries_.size(); ++i)
     sink(entries_[i].header, bytes_of(local_header(entries_[i], crcs[i])));
   sink(end_, bytes_of(directory(crcs)));

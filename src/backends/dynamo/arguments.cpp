@@ -71,17 +71,22 @@ std::string python_text(Sym size, const std::map<std::string, std::string>& sour
   if (size.is_symbol()) return sources.at(size.name());
   const auto join = [&](const char* between) {
     std::string text;
-    for (Sym part : size.args())
-      text += (text.empty() ? "" : between) + python_text(part, sources);
+    for (Sym part : size.args()) text += (text.empty() ? "" : between) + python_text(part, sources);
     return text;
   };
   switch (size.kind()) {
-    case SymKind::kAdd: return "(" + join(" + ") + ")";
-    case SymKind::kMul: return "(" + join("*") + ")";
-    case SymKind::kFloorDiv: return "(" + join("//") + ")";
-    case SymKind::kMod: return "(" + join(" % ") + ")";
-    case SymKind::kMin: return "min(" + join(", ") + ")";
-    default: return "max(" + join(", ") + ")";
+    case SymKind::kAdd:
+      return "(" + join(" + ") + ")";
+    case SymKind::kMul:
+      return "(" + join("*") + ")";
+    case SymKind::kFloorDiv:
+      return "(" + join("//") + ")";
+    case SymKind::kMod:
+      return "(" + join(" % ") + ")";
+    case SymKind::kMin:
+      return "min(" + join(", ") + ")";
+    default:
+      return "max(" + join(", ") + ")";
   }
 }
 
@@ -119,10 +124,8 @@ std::vector<schema::NamedArgument> named_arguments(const Node& node,
     result.push_back({schema[i].name, convert(schema[i], node.args[i]),
                       schema[i].keyword_only ? kByKeyword : kByPosition});
   }
-  if (const int device = node.op->schema.find("device"); device >= 0 && operands(node).empty()) {
+  if (node.op->schema.find("device") >= 0 && operands(node).empty())
     result.push_back({"device", {schema::Device{}}, kByKeyword});
-    result.push_back({"pin_memory", {false}, kByKeyword});
-  }
   return result;
 }
 

@@ -43,7 +43,7 @@ class Reader {
                        graph_.inputs.size(), graph_.outputs.size(), signature_.input_specs.size(),
                        signature_.output_specs.size()));
     for (const auto& [symbol, range] : program_.range_constraints)
-      contract_.ranges.emplace(symbol, range);
+      contract_.ranges.emplace(plain_name(symbol), range);
     read_inputs();
     read_outputs();
     add_updated_inputs();
@@ -59,7 +59,7 @@ class Reader {
   Sym size_of(const schema::SymInt& size) const {
     if (const auto* number = std::get_if<int64_t>(&size.value)) return *number;
     return parse_sym_expr(std::get<schema::SymExpr>(size.value).expr_str,
-                                  [](const std::string& name) { return Sym::symbol(name); });
+                                  [](const std::string& name) { return Sym::symbol(plain_name(name)); });
   }
 
   /// Dtype and sizes of a value; nullopt for one that is not a tensor or a number.

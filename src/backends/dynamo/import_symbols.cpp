@@ -85,6 +85,13 @@ std::optional<std::string> sole_symbol(const schema::SymInt& size) {
   return parsed.name();
 }
 
+/// The name that our own writer gave a symbol; nothing for torch's numbered ones.
+std::optional<std::string> written_name(const std::string& symbol) {
+  const size_t digits = symbol.find_last_not_of("0123456789") + 1;
+  if (digits < symbol.size() && digits <= 1) return std::nullopt;
+  return plain_name(symbol);
+}
+
 struct Naming {
   std::map<std::string, std::string> names;   // symbol -> role or a name of its own
   std::map<std::string, std::string> totals;  // symbols that are the sum of past and length
@@ -104,6 +111,7 @@ Naming name_symbols(const std::vector<UserInput>& inputs) {
     for (size_t axis = 0; axis < input.meta->sizes.size(); ++axis) {
       const auto symbol = sole_symbol(input.meta->sizes[axis]);
       const char* role = roles.of(input, axis);
+      if (symbol && written_name(*symbol)) naming.names.emplace(*symbol, *written_name(*symbol));
       if (!symbol || role == nullptr || naming.fixed.count(role) != 0) continue;
       if (role == kTotal) naming.totals.emplace(*symbol, role);
       else naming.names.emplace(*symbol, role);

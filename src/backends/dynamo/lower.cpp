@@ -19,10 +19,9 @@ std::vector<ValueType> attention_type(const Args& a) {
 }
 
 constexpr OpRow kRows[] = {
-    {.schema =
-         "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
-         "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "
-         "float? scale=None, bool enable_gqa=False) -> Tensor",
+    {.schema = "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
+               "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "
+               "float? scale=None, bool enable_gqa=False) -> Tensor",
      .infer = attention_type},
 };
 
@@ -31,10 +30,9 @@ bool is_aten(const Op& op) { return op.name().starts_with("aten::"); }
 /// softmax(scale q k' + mask) v: what torch has one op for. Its rows of all-false masks are zeros.
 Value fused_attention(const Args& a) {
   const bool grouped = a.type(0).shape[1] != a.type(1).shape[1];
-  return a.value(0).graph().emit(
-      "aten::scaled_dot_product_attention",
-      {a.value(0), a.value(1), a.value(2), a.optional(3), named("scale", a.number(4)),
-       named("enable_gqa", grouped)});
+  return a.value(0).graph().emit("aten::scaled_dot_product_attention",
+                                 {a.value(0), a.value(1), a.value(2), a.optional(3),
+                                  named("scale", a.number(4)), named("enable_gqa", grouped)});
 }
 
 void fuse_attention(Graph& graph) {
@@ -58,9 +56,10 @@ void refuse_others(const Graph& graph) {
   if (missing.empty()) return;
   std::vector<std::string> list;
   for (const auto& [op, count] : missing) list.push_back(fmt::format("{} x{}", op, count));
-  throw Error(kUnsupported,
-              fmt::format("[dynamo] {} ops have no form in ATen: {}; give them a body in src/ir/ops",
-                          missing.size(), fmt::join(list, ", ")));
+  throw Error(
+      kUnsupported,
+      fmt::format("[dynamo] {} ops have no form in ATen: {}; give them a body in src/ir/ops",
+                  missing.size(), fmt::join(list, ", ")));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace slipway::dynamo {
 
 /// Makes a program's graph one of ATen ops only, in place: composites become their bodies,
 /// attention without a soft-cap becomes aten::scaled_dot_product_attention, and every view becomes
-/// a reshape, because torch's memory may lie in another order than the sizes say. Error{kUnsupported}
-/// lists the ops that are left without an ATen form, with counts.
+/// a reshape, because torch's memory may lie in another order than the sizes say.
+/// Error{kUnsupported} lists the ops that are left without an ATen form, with counts.
 void lower(ExportedProgram& program);
 
 /// An input that the program updates in place: torch writes the caller's memory.

@@ -10,17 +10,19 @@ namespace {
 
 /// Keywords, and builtins that torch does not name values after either.
 const std::set<std::string, std::less<>> kReserved = {
-    "False",  "None",   "True",     "abs",    "all",   "and",    "any",    "as",      "assert",
-    "async",  "await",  "bin",      "bool",   "break", "bytes",  "callable", "chr",   "class",
-    "compile", "complex", "continue", "def",  "del",   "delattr", "dict",  "dir",     "divmod",
-    "elif",   "else",   "enumerate", "eval",  "except", "exec",  "filter", "finally", "float",
-    "for",    "format", "from",     "getattr", "global", "globals", "hasattr", "hash", "help",
-    "hex",    "id",     "if",       "import", "in",    "input",  "int",    "is",      "iter",
-    "lambda", "len",    "list",     "locals", "map",   "math",   "max",    "min",     "next",
-    "nonlocal", "not",  "object",   "oct",    "open",  "or",     "ord",    "pass",    "pow",
-    "print",  "property", "raise",  "range",  "repr",  "return", "reversed", "round", "self",
-    "set",    "setattr", "slice",   "sorted", "str",   "sum",    "super",  "torch",   "try",
-    "tuple",  "type",   "vars",     "while",  "with",  "yield",  "zip"};
+    "False",  "None",     "True",    "abs",     "all",      "and",       "any",      "as",
+    "assert", "async",    "await",   "bin",     "bool",     "break",     "bytes",    "callable",
+    "chr",    "class",    "compile", "complex", "continue", "def",       "del",      "delattr",
+    "dict",   "dir",      "divmod",  "elif",    "else",     "enumerate", "eval",     "except",
+    "exec",   "filter",   "finally", "float",   "for",      "format",    "from",     "getattr",
+    "global", "globals",  "hasattr", "hash",    "help",     "hex",       "id",       "if",
+    "import", "in",       "input",   "int",     "is",       "iter",      "lambda",   "len",
+    "list",   "locals",   "map",     "math",    "max",      "min",       "next",     "nonlocal",
+    "not",    "object",   "oct",     "open",    "or",       "ord",       "pass",     "pow",
+    "print",  "property", "raise",   "range",   "repr",     "return",    "reversed", "round",
+    "self",   "set",      "setattr", "slice",   "sorted",   "str",       "sum",      "super",
+    "torch",  "try",      "tuple",   "type",    "vars",     "while",     "with",     "yield",
+    "zip"};
 
 }  // namespace
 

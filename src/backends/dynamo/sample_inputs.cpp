@@ -12,19 +12,30 @@ namespace {
 
 const char* storage_class(DType dtype) {
   switch (dtype) {
-    case DType::kF64: return "DoubleStorage";
-    case DType::kF32: return "FloatStorage";
-    case DType::kF16: return "HalfStorage";
-    case DType::kBF16: return "BFloat16Storage";
-    case DType::kI64: return "LongStorage";
-    case DType::kI32: return "IntStorage";
-    case DType::kI16: return "ShortStorage";
-    case DType::kI8: return "CharStorage";
-    case DType::kU8: return "ByteStorage";
-    case DType::kBool: return "BoolStorage";
+    case DType::kF64:
+      return "DoubleStorage";
+    case DType::kF32:
+      return "FloatStorage";
+    case DType::kF16:
+      return "HalfStorage";
+    case DType::kBF16:
+      return "BFloat16Storage";
+    case DType::kI64:
+      return "LongStorage";
+    case DType::kI32:
+      return "IntStorage";
+    case DType::kI16:
+      return "ShortStorage";
+    case DType::kI8:
+      return "CharStorage";
+    case DType::kU8:
+      return "ByteStorage";
+    case DType::kBool:
+      return "BoolStorage";
     default:
-      throw Error(kUnsupported, fmt::format("[dynamo] an example input of dtype {} cannot be stored",
-                                            torch_name(dtype)));
+      throw Error(
+          kUnsupported,
+          fmt::format("[dynamo] an example input of dtype {} cannot be stored", torch_name(dtype)));
   }
 }
 

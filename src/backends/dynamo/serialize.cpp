@@ -10,6 +10,7 @@
 #include "backends/dynamo/lower.h"
 #include "backends/dynamo/sizes.h"
 #include "backends/dynamo/strides.h"
+#include "backends/dynamo/sym_expr.h"
 #include "base/pytree.h"
 
 namespace slipway::dynamo {
@@ -20,9 +21,10 @@ using schema::TensorArgument;
 constexpr const char* kTorchVersion = "2.12.0";
 constexpr int64_t kOpset = 10;
 
-/// "L__self__,,torch.nn.Module;L__self__model,model,torch.nn.Module" of "model".
-std::string module_stack(const std::string& scope) {
-  std::string stack = "L__self__,,torch.nn.Module", key = "L__self__";
+/// "L__self__,,Class;L__self__model,model,torch.nn.Module" of "model". Classes below the whole
+/// model are not known.
+std::string module_stack(const std::string& model_class, const std::string& scope) {
+  std::string stack = "L__self__,," + model_class, key = "L__self__";
   for (size_t end = 0; end < scope.size();) {
     end = std::min(scope.find('.', end + 1), scope.size());
     std::string flat = scope.substr(0, end);
@@ -50,9 +52,7 @@ class Serializer {
       if (node->kind == NodeKind::kConstant) add_constant(node);
     add_inputs();
     find_writes(order);
-    for (const auto& [name, bounds] : options_.promised)
-      for (Sym s : sizes_.symbols())
-        if (s.name() == name) sizes_.assert_bounds(s, s.bounds());
+    assert_own_bounds();
     for (Node* node : order)
       if (node->kind == NodeKind::kOp) add_node(node);
     copy_updates();
@@ -95,8 +95,7 @@ class Serializer {
   void add_parameter(Node* node) {
     const std::string name = names_.fresh("p_" + node->name);
     declare_stored(node, name);
-    module_.signature.input_specs.push_back(
-        {schema::InputToParameterSpec{{name}, node->name}});
+    module_.signature.input_specs.push_back({schema::InputToParameterSpec{{name}, node->name}});
     const std::string file = fmt::format("weight_{}", result_.weight_data.size());
     result_.weight_data.push_back(node->data);
     result_.weights.config.emplace_back(
@@ -132,6 +131,17 @@ class Serializer {
     }
   }
 
+  /// Where more was promised than the graph takes.
+  void assert_own_bounds() {
+    for (Sym s : sizes_.symbols()) {
+      const auto at = options_.promised.find(s.name());
+      if (at == options_.promised.end()) continue;
+      const auto [lo, hi] = s.bounds();
+      sizes_.assert_bounds(s, {at->second.lo < lo ? lo : -Sym::kUnbounded,
+                               at->second.hi > hi ? hi : Sym::kUnbounded});
+    }
+  }
+
   /// Updates that are one index_copy over an input that nothing else reads can write it.
   void find_writes(const std::vector<Node*>& order) {
     std::map<Value, int64_t> readers;
@@ -157,13 +167,29 @@ class Serializer {
     schema::Node out;
     out.target = fmt::format("torch.ops.aten.{}.{}", name, overload);
     out.inputs = named_arguments(*node, value_names_, sizes_);
-    out.metadata.emplace_back("nn_module_stack", module_stack(node->scope));
-    SLIPWAY_ASSERT(node->types.size() == 1);
+    out.metadata.emplace_back("nn_module_stack", module_stack(options_.model_class, node->scope));
     out.name = names_.fresh(name);
-    declare(node->out(), *out.name,
-            strides_of(*node, [&](Value v) -> const SymShape& { return strides_.at(v); }));
-    out.outputs = {{TensorArgument{*out.name}}};
+    if (node->types.size() == 1 && !node->op->schema.variadic_output) {
+      declare(node->out(), *out.name,
+              strides_of(*node, [&](Value v) -> const SymShape& { return strides_.at(v); }));
+      out.outputs = {{TensorArgument{*out.name}}};
+    } else {
+      add_results(node, out);
+    }
     out_.nodes.push_back(std::move(out));
+  }
+
+  /// The outputs of a node that has several: a list as one argument, a tuple as one each.
+  void add_results(Node* node, schema::Node& out) {
+    std::vector<TensorArgument> results;
+    for (size_t i = 0; i < node->types.size(); ++i) {
+      results.push_back({names_.fresh("getitem")});
+      declare(node->out(static_cast<int>(i)), results.back().name,
+              contiguous_strides(node->types[i].shape));
+    }
+    if (node->op->schema.variadic_output) out.outputs = {{std::move(results)}};
+    else
+      for (TensorArgument& result : results) out.outputs.push_back({std::move(result)});
   }
 
   void add_call_of(const char* op, std::vector<schema::NamedArgument> inputs, const ValueType& type,
@@ -171,6 +197,7 @@ class Serializer {
     schema::Node node;
     node.target = fmt::format("torch.ops.aten.{}.default", op);
     node.inputs = std::move(inputs);
+    node.metadata.emplace_back("nn_module_stack", module_stack(options_.model_class, ""));
     node.name = names_.fresh(op);
     node.outputs = {{TensorArgument{*node.name}}};
     out_.tensor_values.emplace_back(*node.name, meta(type, contiguous_strides(type.shape)));
@@ -242,8 +269,7 @@ class Serializer {
     program.torch_version = kTorchVersion;
     for (Sym s : sizes_.symbols()) {
       const auto promised = options_.promised.find(s.name());
-      const auto [lo, hi] =
-          promised == options_.promised.end() ? s.bounds() : promised->second;
+      const auto [lo, hi] = promised == options_.promised.end() ? s.bounds() : promised->second;
       program.range_constraints.emplace_back(
           symbol_name(s.name()),
           schema::RangeConstraint{lo, hi == Sym::kUnbounded ? std::nullopt : std::optional(hi)});
@@ -260,8 +286,8 @@ class Serializer {
   Names names_;
   std::map<Value, std::string> value_names_;
   std::map<Value, SymShape> strides_;
-  std::set<const Node*> written_;                ///< index_copy nodes that write their input
-  std::map<std::string, std::string> updated_;   ///< results of updates, by the input's leaf name
+  std::set<const Node*> written_;               ///< index_copy nodes that write their input
+  std::map<std::string, std::string> updated_;  ///< results of updates, by the input's leaf name
   Sizes sizes_;
 };
 

@@ -14,6 +14,8 @@ struct SerializeOptions {
   /// The structure of the call and of what it returns, as torch.utils._pytree.treespec_dumps writes
   /// it. Their leaves are the graph's inputs and outputs by name.
   std::string in_spec, out_spec;
+  /// The class that nn_module_stack gives for the whole model: "transformers.LlamaForCausalLM".
+  std::string model_class = "torch.nn.Module";
   /// Values of symbols in the example call, as hints for compilers.
   std::map<std::string, int64_t> example_sizes;
   /// Symbols that callers were promised wider than the graph takes: the range that is recorded. The

@@ -45,11 +45,15 @@ std::map<std::string, int64_t> hints_for(const std::vector<Sym>& symbols,
   return hints;
 }
 
-}  // namespace
-
-std::string symbol_name(const std::string& name) {
-  return name.starts_with("s") && !name.starts_with("s_") ? name : "s_" + name;
+/// Torch's own mark for nodes of no module: they do not end the module around them.
+const schema::OrderedMap<std::string>& no_module() {
+  static const std::string kMark = "_empty_nn_module_stack_from_metadata_hook";
+  static const schema::OrderedMap<std::string> kMetadata = {
+      {"nn_module_stack", kMark + "," + kMark + "," + kMark}};
+  return kMetadata;
 }
+
+}  // namespace
 
 Sizes::Sizes(const Graph& graph, const std::vector<std::string>& inputs,
              const std::map<std::string, int64_t>& example, Names& names, schema::Graph& out)
@@ -88,6 +92,7 @@ std::string Sizes::read(const Place& place, Sym size) {
   node.inputs = {positional("self", schema::TensorArgument{place.input}),
                  positional("dim", place.axis)};
   node.outputs = {{SymIntArgument{schema::Name{name}}}};
+  node.metadata = no_module();
   node.name = name;
   out_.nodes.push_back(std::move(node));
   out_.sym_int_values.emplace_back(name, value(size));
@@ -102,6 +107,7 @@ std::string Sizes::compute(const char* target, const SymIntArgument& a, const Sy
   node.target = target;
   node.inputs = {positional("a", a), positional("b", b)};
   node.outputs = {{SymIntArgument{schema::Name{name}}}};
+  node.metadata = no_module();
   node.name = name;
   out_.nodes.push_back(std::move(node));
   out_.sym_int_values.emplace_back(name, value(result));
@@ -113,9 +119,8 @@ SymIntArgument Sizes::solve(Sym symbol) {
   for (const auto& [sum, place] : sums_) {
     const Sym rest = sum - symbol;
     const std::vector<Sym> others = rest.symbols();
-    const bool known = std::all_of(others.begin(), others.end(), [&](Sym s) {
-      return s != symbol && places_.contains(s.str());
-    });
+    const bool known = std::all_of(others.begin(), others.end(),
+                                   [&](Sym s) { return s != symbol && places_.contains(s.str()); });
     if (!known) continue;
     return {schema::Name{compute("_operator.sub", argument(sum), argument(rest), symbol)}};
   }
@@ -126,7 +131,8 @@ SymIntArgument Sizes::solve(Sym symbol) {
 
 SymIntArgument Sizes::argument(Sym size) {
   if (size.is_const()) return {size.value()};
-  if (const auto at = known_.find(size.str()); at != known_.end()) return {schema::Name{at->second}};
+  if (const auto at = known_.find(size.str()); at != known_.end())
+    return {schema::Name{at->second}};
   SymIntArgument result;
   if (const auto at = places_.find(size.str()); at != places_.end()) {
     result = {schema::Name{read(at->second, size)}};
@@ -140,19 +146,26 @@ SymIntArgument Sizes::argument(Sym size) {
     const std::vector<Sym>& parts = size.args();
     const auto join = [&](Sym a, Sym b) -> Sym {
       switch (size.kind()) {
-        case SymKind::kAdd: return a + b;
-        case SymKind::kMul: return a * b;
-        case SymKind::kFloorDiv: return floordiv(a, b);
-        case SymKind::kMod: return mod(a, b);
-        case SymKind::kMin: return min(a, b);
-        default: return max(a, b);
+        case SymKind::kAdd:
+          return a + b;
+        case SymKind::kMul:
+          return a * b;
+        case SymKind::kFloorDiv:
+          return floordiv(a, b);
+        case SymKind::kMod:
+          return mod(a, b);
+        case SymKind::kMin:
+          return min(a, b);
+        default:
+          return max(a, b);
       }
     };
     Sym so_far = parts.at(0);
     result = argument(so_far);
     for (size_t i = 1; i < parts.size(); ++i) {
       so_far = join(so_far, parts[i]);
-      result = {schema::Name{compute(kTargets.at(size.kind()), result, argument(parts[i]), so_far)}};
+      result = {
+          schema::Name{compute(kTargets.at(size.kind()), result, argument(parts[i]), so_far)}};
     }
   }
   known_[size.str()] = std::get<schema::Name>(result.value).value;
@@ -166,23 +179,24 @@ void Sizes::assert_condition(const char* target, const char* relation, Sym symbo
   compare.target = target;
   compare.inputs = {positional("a", argument(symbol)), positional("b", bound)};
   compare.outputs = {{schema::SymBoolArgument{schema::Name{name}}}};
+  compare.metadata = no_module();
   compare.name = name;
-  const std::string expression =
-      fmt::format("{}({}, Integer({}))", relation == std::string_view("<=") ? "LessThan"
-                                                                            : "GreaterThan",
-                  sym_expr(renamed(symbol)), bound);
+  const std::string expression = fmt::format(
+      "{}({}, Integer({}))", relation == std::string_view("<=") ? "LessThan" : "GreaterThan",
+      sym_expr(renamed(symbol)), bound);
   out_.sym_bool_values.emplace_back(name, schema::SymBool{schema::SymExpr{expression, {}}});
   out_.nodes.push_back(std::move(compare));
   schema::Node check;
   check.target = "torch.ops.aten._assert_scalar.default";
   check.inputs = {positional("self", schema::SymBoolArgument{schema::Name{name}}),
                   positional("assert_msg", fmt::format("the model needs {}", text))};
+  check.metadata = no_module();
   check.name = names_.fresh("_assert_scalar");
   out_.nodes.push_back(std::move(check));
 }
 
 void Sizes::assert_bounds(Sym symbol, Sym::Bounds bounds) {
-  if (bounds.lo > 0) assert_condition("_operator.ge", ">=", symbol, bounds.lo);
+  if (bounds.lo != -Sym::kUnbounded) assert_condition("_operator.ge", ">=", symbol, bounds.lo);
   if (bounds.hi != Sym::kUnbounded) assert_condition("_operator.le", "<=", symbol, bounds.hi);
 }
 

@@ -11,10 +11,6 @@
 
 namespace slipway::dynamo {
 
-/// The name of a symbol in a file. Torch and its compiler tell what a symbol is by how its name
-/// begins; sizes begin with "s". Others get the prefix "s_".
-std::string symbol_name(const std::string& name);
-
 /// The sizes of one serialized graph. Torch has no expressions among arguments: a size that is one
 /// needs nodes that read it from an input (aten.sym_size.int) and compute with it (_operator.add).
 class Sizes {
@@ -30,7 +26,7 @@ class Sizes {
   /// The size as types state it.
   schema::SymInt value(Sym size) const;
   std::vector<schema::SymInt> values(const SymShape& shape) const;
-  /// Appends a check at run time: lo <= symbol <= hi.
+  /// Appends checks at run time of the bounds that are finite: lo <= symbol, symbol <= hi.
   void assert_bounds(Sym symbol, Sym::Bounds bounds);
   /// The symbols of all inputs, sorted by name.
   const std::vector<Sym>& symbols() const { return symbols_; }
@@ -49,9 +45,9 @@ class Sizes {
 
   Names& names_;
   schema::Graph& out_;
-  std::map<std::string, Place> places_;         ///< by the text of a size
-  std::vector<std::pair<Sym, Place>> sums_;     ///< sizes that are expressions
-  std::map<std::string, std::string> known_;    ///< values by the text of a size
+  std::map<std::string, Place> places_;       ///< by the text of a size
+  std::vector<std::pair<Sym, Place>> sums_;   ///< sizes that are expressions
+  std::map<std::string, std::string> known_;  ///< values by the text of a size
   std::map<std::string, int64_t> hints_;
   std::vector<Sym> symbols_;
 };

@@ -20,8 +20,8 @@ SymShape expanded(const Args& a, SymShape strides, const SymShape& result) {
 SymShape permuted(const Args& a, const SymShape& strides) {
   SymShape out;
   for (const int64_t axis : a.integers(1))
-    out.push_back(strides[static_cast<size_t>(
-        normalize_axis(axis, static_cast<int64_t>(strides.size())))]);
+    out.push_back(
+        strides[static_cast<size_t>(normalize_axis(axis, static_cast<int64_t>(strides.size())))]);
   return out;
 }
 

@@ -244,4 +244,12 @@ std::string sym_expr(Sym expression) {
   return fmt::format("{}({})", name, fmt::join(args, ", "));
 }
 
+std::string symbol_name(const std::string& name) {
+  return name.starts_with("s") && !name.starts_with("s_") ? name : "s_" + name;
+}
+
+std::string plain_name(const std::string& symbol) {
+  return symbol.starts_with("s_") && symbol.size() > 2 ? symbol.substr(2) : symbol;
+}
+
 }  // namespace slipway::dynamo

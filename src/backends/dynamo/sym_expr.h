@@ -22,4 +22,10 @@ Sym parse_sym_expr(std::string_view text, const SymbolTable& symbols);
 /// The repr of an expression, as torch 2.12 writes and reads it.
 std::string sym_expr(Sym expression);
 
+/// The name that a symbol gets in a file. Torch and its compiler tell what a symbol is by how its
+/// name begins; sizes begin with "s". Others get the prefix "s_".
+std::string symbol_name(const std::string& name);
+/// The name of a symbol of a file without that prefix.
+std::string plain_name(const std::string& symbol);
+
 }  // namespace slipway::dynamo

@@ -46,8 +46,7 @@ Planned plan(const Graph& graph, const std::string& component, const WriteOption
     archive.add(fmt::format("data/weights/weight_{}", i), serialized.weight_data[i]);
     planned.summary.weight_bytes += serialized.weight_data[i]->nbytes();
   }
-  archive.add("data/weights/model_weights_config.json",
-              schema::write_payloads(serialized.weights));
+  archive.add("data/weights/model_weights_config.json", schema::write_payloads(serialized.weights));
   for (size_t i = 0; i < serialized.constant_data.size(); ++i)
     archive.add(fmt::format("data/constants/tensor_{}", i), serialized.constant_data[i]);
   archive.add("data/constants/model_constants_config.json",

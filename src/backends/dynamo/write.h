@@ -35,7 +35,6 @@ WriteSummary write(const Graph& graph, const std::filesystem::path& folder,
                    const std::string& component, const WriteOptions& options);
 
 /// The sizes that write() would give.
-WriteSummary measure(const Graph& graph, const std::string& component,
-                     const WriteOptions& options);
+WriteSummary measure(const Graph& graph, const std::string& component, const WriteOptions& options);
 
 }  // namespace slipway::dynamo
