@@ -210,8 +210,10 @@ const Rule kRules[] = {
      }},
     {SymKind::kMin, "min(a, b) = a where a <= b",
      [](Sym a, Sym b) -> std::optional<Sym> {
-       if (b.is_const(Sym::kUnbounded) || known_le(a, b)) return a;
-       if (a.is_const(Sym::kUnbounded) || known_le(b, a)) return b;
+       if (b.is_const(Sym::kUnbounded)) return a;
+       if (a.is_const(Sym::kUnbounded)) return b;
+       if (known_le(a, b)) return a;
+       if (known_le(b, a)) return b;
        return std::nullopt;
      }},
     {SymKind::kMax, "max(a, b) = b where a <= b",

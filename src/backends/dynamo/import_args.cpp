@@ -168,6 +168,15 @@ std::string describe_node(const schema::Node& node) {
   return fmt::format("node {} ({})", quote(name, 120), node.target);
 }
 
+const std::string* tensor_name(const schema::Argument& argument) {
+  const auto* tensor = argument.get<schema::TensorArgument>();
+  return tensor == nullptr ? nullptr : &tensor->name;
+}
+
+void fail_node(const schema::Node& node, const std::string& message) {
+  throw Error(kInvalid, fmt::format("[pt2] {}: {}", describe_node(node), message));
+}
+
 Sym import_size(const schema::SymIntArgument& argument, const ImportNames& names) {
   if (const auto* value = std::get_if<int64_t>(&argument.value)) return *value;
   const std::string& name = std::get<schema::Name>(argument.value).value;

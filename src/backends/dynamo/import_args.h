@@ -47,6 +47,12 @@ const schema::Argument* find_argument(const schema::Node& node, const std::strin
 /// argument where the kinds do not fit, Error{kUnsupported} for complex dtypes.
 std::vector<Arg> import_args(const schema::Node& node, const Op& op, ImportNames& names);
 
+/// The name of a tensor argument, or null.
+const std::string* tensor_name(const schema::Argument& argument);
+
+/// Throws Error{kInvalid} about a node.
+[[noreturn]] void fail_node(const schema::Node& node, const std::string& message);
+
 /// "node 'add_3' (torch.ops.aten.add.Tensor)" for messages.
 std::string describe_node(const schema::Node& node);
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "backends/dynamo/import_complex.h"
 #include "backends/dynamo/import_sizes.h"
 #include "base/json.h"
 #include "ir/build.h"
@@ -16,7 +17,6 @@ namespace slipway::dynamo {
 namespace {
 
 constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "torch.ops.higher_order.";
-constexpr int kMaxDepth = 16;
 
 // Checks of what is known already; a graph without them computes the same.
 constexpr std::string_view kChecks[] = {
@@ -81,7 +81,7 @@ const Op* find_row(const schema::Node& node, const Target& target) {
 
 bool is_known(const schema::Node& node) {
   const std::string& name = node.target;
-  if (is_check(name) || is_size_op(name)) return true;
+  if (is_check(name) || is_size_op(name) || has_complex_form(name)) return true;
   if (name == "torch.ops.higher_order.cond" ||
       name == "torch.ops.higher_order.wrap_with_set_grad_enabled" ||
       name == "torch.ops.higher_order.wrap_with_autocast")
@@ -103,20 +103,11 @@ std::string scope_of(const schema::Node& node) {
   return "";
 }
 
-const std::string* tensor_name(const schema::Argument& argument) {
-  const auto* tensor = argument.get<schema::TensorArgument>();
-  return tensor == nullptr ? nullptr : &tensor->name;
-}
-
-[[noreturn]] void fail(const schema::Node& node, const std::string& message) {
-  throw Error(kInvalid, fmt::format("[pt2] {}: {}", describe_node(node), message));
-}
-
 /// The tensor that an in-place op writes to.
 const std::string& target_tensor(const schema::Node& node) {
   if (!node.inputs.empty())
     if (const std::string* name = tensor_name(node.inputs[0].arg)) return *name;
-  fail(node, "its first argument is not a tensor");
+  fail_node(node, "its first argument is not a tensor");
 }
 
 std::string result_name(const schema::Node& node) {
@@ -128,16 +119,6 @@ std::string result_name(const schema::Node& node) {
 Value stored(Value value, Value like) {
   value = to(value, like.dtype());
   return value.shape() == like.shape() ? value : expand(value, like.shape());
-}
-
-/// torch skips what has no elements and one axis, whatever the axes of the others.
-void drop_empty_vectors(std::vector<Arg>& args) {
-  auto* parts = std::get_if<std::vector<Value>>(&args[0]);
-  if (parts == nullptr) return;
-  const bool only =
-      std::all_of(parts->begin(), parts->end(), [](Value v) { return v.rank() == 1; });
-  if (only) return;
-  std::erase_if(*parts, [](Value v) { return v.rank() == 1 && v.dim(0).is_const(0); });
 }
 
 /// Whether an in-place op leaves every element as it is: a division by 1.
@@ -180,12 +161,13 @@ void NodeImporter::import_node(const schema::Node& node) {
   if (is_check(node.target)) return;
   if (is_size_op(node.target)) return import_size_op(node, names_);
   if (node.target.starts_with(kHigherOrder)) return import_higher_order(node);
+  if (is_complex(node, names_)) return import_complex(node, names_);
   const auto target = parse_target(node.target);
   if (!target) throw Error(kUnsupported, fmt::format("[pt2] no row for {}", node.target));
   if (target->space == "aten" && target->name == "copy") {
     const schema::Argument* source = find_argument(node, "src");
     const std::string* from = source == nullptr ? nullptr : tensor_name(*source);
-    if (from == nullptr) fail(node, "it has no tensor src");
+    if (from == nullptr) fail_node(node, "it has no tensor src");
     const std::string& name = target_tensor(node);
     const Value value = stored(names_.tensors.read(*from), names_.tensors.read(name));
     if (target->in_place) names_.tensors.write(name, value, result_name(node));
@@ -261,9 +243,18 @@ bool NodeImporter::restate(const schema::Node& node, const Op& op, std::vector<A
   return changed;
 }
 
+void NodeImporter::settle_shape(const schema::Node& node, std::vector<Arg>& args) const {
+  auto* sizes = std::get_if<std::vector<Sym>>(&args[1]);
+  const std::string name = result_name(node);
+  const auto recorded = names_.recorded_shape(name);
+  if (sizes == nullptr || !recorded || recorded->size() != sizes->size()) return;
+  for (size_t i = 0; i < sizes->size(); ++i)
+    if ((*sizes)[i].is_const(-1)) (*sizes)[i] = (*recorded)[i];
+}
+
 void NodeImporter::import_call(const schema::Node& node, const Op& op, bool in_place) {
   std::vector<Arg> args = import_args(node, op, names_);
-  if (op.name() == "aten::cat") drop_empty_vectors(args);
+  if (op.name() == "aten::view" || op.name() == "aten::reshape") settle_shape(node, args);
   const std::vector<Value> values = emit(node, op, args);
   bool is_view = view_step(op, args, 0).forward != nullptr;
   if (op.name() == "aten::contiguous")
@@ -278,8 +269,8 @@ void NodeImporter::import_call(const schema::Node& node, const Op& op, bool in_p
   }
   const std::vector<std::string> outputs = output_names(node);
   if (outputs.size() != values.size())
-    fail(node,
-         fmt::format("it has {} outputs, {} gives {}", outputs.size(), op.name(), values.size()));
+    fail_node(node, fmt::format("it has {} outputs, {} gives {}", outputs.size(), op.name(),
+                                values.size()));
   for (size_t i = 0; i < outputs.size(); ++i)
     if (is_view)
       names_.tensors.define_view(outputs[i], target_tensor(node), view_step(op, args, i),
@@ -304,93 +295,6 @@ std::vector<std::string> NodeImporter::output_names(const schema::Node& node) co
     }
   }
   return names;
-}
-
-void NodeImporter::import_higher_order(const schema::Node& node) {
-  std::vector<schema::Argument> operands;
-  std::vector<const schema::GraphArgument*> graphs;
-  for (const schema::NamedArgument& input : node.inputs) {
-    if (const auto* sub = input.arg.get<schema::GraphArgument>()) {
-      graphs.push_back(sub);
-    } else if (const auto* list = input.arg.get<std::vector<schema::TensorArgument>>()) {
-      for (const schema::TensorArgument& item : *list) operands.push_back({item});
-    } else {
-      operands.push_back(input.arg);
-    }
-  }
-  std::vector<Value> results;
-  if (node.target == "torch.ops.higher_order.cond" && graphs.size() == 2 && !operands.empty()) {
-    const std::vector<schema::Argument> inputs(operands.begin() + 1, operands.end());
-    const std::string* flag = tensor_name(operands[0]);
-    if (flag == nullptr)
-      throw Error(kUnsupported,
-                  fmt::format("[pt2] {}: its condition is about sizes; one of a tensor's value is "
-                              "supported",
-                              describe_node(node)));
-    const Value condition = to(names_.tensors.read(*flag), DType::kBool);
-    const std::vector<Value> yes = run_subgraph(node, *graphs[0], inputs),
-                             no = run_subgraph(node, *graphs[1], inputs);
-    if (yes.size() != no.size()) fail(node, "its branches return different numbers of tensors");
-    // Both branches are computed, which costs time and changes no number: they have no effects.
-    for (size_t i = 0; i < yes.size(); ++i) results.push_back(where(condition, yes[i], no[i]));
-  } else if (node.target.starts_with("torch.ops.higher_order.wrap_with_") && graphs.size() == 1) {
-    // What comes before the graph are the switches of the context.
-    const auto count = graphs[0]->graph == nullptr ? 0 : graphs[0]->graph->inputs.size();
-    if (count > operands.size()) fail(node, "its sub-graph has more inputs than it is given");
-    results = run_subgraph(node, *graphs[0],
-                           {operands.end() - static_cast<int64_t>(count), operands.end()});
-  } else {
-    throw Error(kUnsupported, fmt::format("[pt2] {} has no counterpart: unroll the loop in the "
-                                          "model, or write it with tensor ops",
-                                          describe_node(node)));
-  }
-  const std::vector<std::string> outputs = output_names(node);
-  if (outputs.size() != results.size())
-    fail(node, fmt::format("its sub-graph returns {} tensors, the node has {} outputs",
-                           results.size(), outputs.size()));
-  for (size_t i = 0; i < outputs.size(); ++i) names_.tensors.define(outputs[i], results[i]);
-}
-
-std::vector<Value> NodeImporter::run_subgraph(const schema::Node& node,
-                                              const schema::GraphArgument& sub,
-                                              const std::vector<schema::Argument>& operands) {
-  if (sub.graph == nullptr || depth_ >= kMaxDepth)
-    fail(node, fmt::format("need sub-graphs, nested at most {} deep", kMaxDepth));
-  if (sub.graph->inputs.size() != operands.size())
-    fail(node, fmt::format("its sub-graph takes {} inputs, it is given {}",
-                           sub.graph->inputs.size(), operands.size()));
-  ImportNames inner(*sub.graph, names_.symbols);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const schema::Argument& input = sub.graph->inputs[i];
-    const std::string* given = tensor_name(operands[i]);
-    const std::string* name = tensor_name(input);
-    if (given != nullptr && name != nullptr) {
-      inner.tensors.define(*name, names_.tensors.read(*given));
-    } else if (const auto* size = operands[i].get<schema::SymIntArgument>()) {
-      const auto* inner_name = input.get<schema::SymIntArgument>();
-      const auto* word =
-          inner_name == nullptr ? nullptr : std::get_if<schema::Name>(&inner_name->value);
-      if (word == nullptr) fail(node, "a size is given for what is no size in its sub-graph");
-      inner.sizes.emplace(word->value, import_size(*size, names_));
-    } else if (name != nullptr) {
-      fail(node, fmt::format("its sub-graph needs a tensor for {}", quote(*name)));
-    }
-  }
-  NodeImporter importer(graph_, inner);
-  importer.depth_ = depth_ + 1;
-  importer.run(sub.graph->nodes);
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (const std::string* name = tensor_name(sub.graph->inputs[i]);
-        name && inner.tensors.written(*name))
-      throw Error(kUnsupported, fmt::format("[pt2] {}: its sub-graph writes to its input {}",
-                                            describe_node(node), quote(*name)));
-  std::vector<Value> results;
-  for (const schema::Argument& output : sub.graph->outputs) {
-    const std::string* name = tensor_name(output);
-    if (name == nullptr) fail(node, "its sub-graph returns what is no tensor");
-    results.push_back(inner.tensors.read(*name));
-  }
-  return results;
 }
 
 }  // namespace slipway::dynamo
