@@ -34,6 +34,9 @@ void add_embed(CLI::App& app, Globals& globals);
 void add_inspect(CLI::App& app, Globals& globals);
 void add_lists(CLI::App& app, Globals& globals);  ///< models, formats
 
+/// The matrix of ops and back ends, as Markdown or JSON.
+void list_coverage(bool json);
+
 /// Writes to standard output. Throws OutputClosed when nobody reads it any more, and
 /// Error{kEnvironment} when it cannot be written.
 void print(std::string_view text);

@@ -205,5 +205,13 @@ TEST(Sym, DivisionByExpressionsKeepsItsValue) {
   }
 }
 
+TEST(Sym, DividesSumsAndQuotients) {
+  const Sym n = Sym::symbol("n", 1), m = Sym::symbol("m", 1), z = Sym::symbol("z", 0);
+  EXPECT_EQ(floordiv(n * m * 32 + m * 32, n * m + m), Sym(32));
+  EXPECT_EQ(floordiv(n * 2 + 2, n + 1), Sym(2));
+  EXPECT_EQ(floordiv(n * 2 + 3, n + 1).str(), "(2*n + 3) // (n + 1)");
+  EXPECT_NE(floordiv(z * 2, z), Sym(2));  // z may be 0
+}
+
 }  // namespace
 }  // namespace slipway

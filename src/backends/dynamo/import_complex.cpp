@@ -1,133 +1,166 @@
-// The ops that rotary embeddings of complex numbers are written with.
+// Imports ops on complex tensors as ops on pairs.
 #include "backends/dynamo/import_complex.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "ir/build.h"
 
 namespace slipway::dynamo {
 namespace {
 
-constexpr std::string_view kPrefix = "torch.ops.aten.";
-// They leave every number as it is.
-constexpr std::string_view kSame[] = {"alias.default",       "detach.default",
-                                      "detach_.default",     "contiguous.default",
-                                      "clone.default",       "to.dtype",
-                                      "to.device",           "to.dtype_layout",
-                                      "type_as.default",     "view_as_complex.default",
-                                      "view_as_real.default"};
-constexpr std::string_view kOthers[] = {"polar.default", "mul.Tensor",      "unsqueeze.default",
-                                        "view.default",  "reshape.default", "expand.default"};
+constexpr std::string_view kAten = "torch.ops.aten.";
+constexpr int64_t kComplexHalf = 9, kComplexDouble = 11;  // of torch's serialized dtypes
 
-template <size_t N>
-bool contains(const std::string_view (&list)[N], std::string_view name) {
+constexpr std::string_view kSame[] = {"view_as_complex.default",
+                                      "view_as_real.default",
+                                      "clone.default",
+                                      "detach.default",
+                                      "detach_.default",
+                                      "alias.default",
+                                      "contiguous.default",
+                                      "lift_fresh_copy.default",
+                                      "to.dtype_layout",
+                                      "to.dtype",
+                                      "to.device"};
+constexpr std::string_view kAlong[] = {"unsqueeze.default", "slice.Tensor", "select.int"};
+constexpr std::string_view kSized[] = {"view.default", "reshape.default", "expand.default"};
+
+template <size_t n>
+bool is_one_of(std::string_view name, const std::string_view (&list)[n]) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
-std::string_view short_name(const std::string& target) {
-  return target.starts_with(kPrefix) ? std::string_view(target).substr(kPrefix.size())
-                                     : std::string_view();
+const std::string* tensor_name(const schema::Argument* argument) {
+  if (argument == nullptr) return nullptr;
+  const auto* tensor = argument->get<schema::TensorArgument>();
+  return tensor == nullptr ? nullptr : &tensor->name;
 }
 
-bool is_complex_name(const schema::Argument& argument, const ImportNames& names) {
-  const auto* tensor = argument.get<schema::TensorArgument>();
-  if (tensor == nullptr) return false;
-  const auto at = names.metas.find(tensor->name);
-  return at != names.metas.end() && at->second->dtype.value >= 9 && at->second->dtype.value <= 11;
+bool is_complex(const std::string* name, const ImportNames& names) {
+  if (name == nullptr) return false;
+  const auto at = names.metas.find(*name);
+  return at != names.metas.end() && at->second->dtype.value >= kComplexHalf &&
+         at->second->dtype.value <= kComplexDouble;
 }
 
-class Pairs {
+class ComplexImporter {
  public:
-  Pairs(const schema::Node& node, ImportNames& names) : node_(node), names_(names) {}
+  ComplexImporter(const schema::Node& node, Graph& graph, ImportNames& names)
+      : node_(node), graph_(graph), names_(names), op_(node.target) {
+    if (op_.starts_with(kAten)) op_.remove_prefix(kAten.size());
+  }
 
-  Value emit(std::string_view name) {
-    if (contains(kSame, name)) return value(0);
-    if (name == "polar.default") {
-      const Value length = value(0);
-      return length.graph().emit("slipway::polar", {length, value(1)});
+  Value run() {
+    if (is_one_of(op_, kSame)) {
+      const bool from = is_complex(name("self"), names_);
+      const bool real = op_ == "view_as_real.default" || op_ == "view_as_complex.default";
+      if (!real && from != is_complex(output(), names_)) refuse();
+      return tensor("self");
     }
-    if (name == "mul.Tensor") return product();
-    if (name == "unsqueeze.default") {
-      const int64_t axis = size(1).value();
-      return unsqueeze(value(0), axis < 0 ? axis - 1 : axis);
-    }
-    SymShape shape = sizes(1);
-    shape.emplace_back(2);
-    return name == "expand.default" ? expand(value(0), shape) : view(value(0), shape);
+    if (op_ == "polar.default")
+      return graph_.emit("slipway::polar", {tensor("abs"), tensor("angle")});
+    if (op_ == "mul.Tensor") return product();
+    if (op_ == "neg.default") return neg(tensor("self"));
+    if (op_ == "add.Tensor" || op_ == "sub.Tensor") return sum();
+    if (is_one_of(op_, kAlong)) return along();
+    if (is_one_of(op_, kSized)) return sized();
+    refuse();
+  }
+
+  const std::string* output() const {
+    return node_.outputs.size() == 1 ? tensor_name(&node_.outputs[0]) : nullptr;
   }
 
  private:
-  const schema::Argument& argument(size_t i) const {
-    if (i >= node_.inputs.size())
-      throw Error(kInvalid,
-                  fmt::format("[pt2] {}: argument {} is missing", describe_node(node_), i));
-    return node_.inputs[i].arg;
+  [[noreturn]] void refuse() const {
+    throw Error(kUnsupported,
+                fmt::format("[pt2] {}: this op on complex numbers is not supported; write it with "
+                            "real and imaginary parts",
+                            describe_node(node_)));
   }
 
-  Value value(size_t i) {
-    if (const auto* tensor = argument(i).get<schema::TensorArgument>())
-      return names_.tensors.read(tensor->name);
-    throw Error(kInvalid,
-                fmt::format("[pt2] {}: argument {} is no tensor", describe_node(node_), i));
+  const std::string* name(const char* argument) const {
+    return tensor_name(find_argument(node_, argument));
+  }
+  Value tensor(const char* argument) {
+    if (const std::string* found = name(argument)) return names_.tensors.read(*found);
+    refuse();
   }
 
-  Sym size(size_t i) const {
-    if (const auto* number = argument(i).get<int64_t>()) return *number;
-    throw Error(kInvalid,
-                fmt::format("[pt2] {}: argument {} is no integer", describe_node(node_), i));
-  }
-
-  SymShape sizes(size_t i) const {
-    SymShape shape;
-    if (const auto* numbers = argument(i).get<std::vector<int64_t>>())
-      shape.assign(numbers->begin(), numbers->end());
-    else if (const auto* items = argument(i).get<std::vector<schema::SymIntArgument>>())
-      for (const schema::SymIntArgument& item : *items) shape.push_back(import_size(item, names_));
-    else
-      throw Error(kInvalid,
-                  fmt::format("[pt2] {}: argument {} is no shape", describe_node(node_), i));
-    return shape;
-  }
-
+  /// Two complex tensors; or one with a real tensor or number, which scales both parts.
   Value product() {
-    const schema::Argument &left = argument(0), &right = argument(1);
-    if (const auto* number = right.get<double>()) return value(0) * *number;
-    if (const auto* number = right.get<int64_t>()) return value(0) * static_cast<double>(*number);
-    const bool both = is_complex_name(left, names_) && is_complex_name(right, names_);
-    if (both) return value(0).graph().emit("slipway::complex_mul", {value(0), value(1)});
-    return is_complex_name(left, names_) ? value(0) * unsqueeze(value(1), -1)
-                                         : unsqueeze(value(0), -1) * value(1);
+    if (name("other") == nullptr) {
+      const Op& op = get_op("aten::mul.Scalar");
+      const std::vector<Arg> args = import_args(node_, op, names_);
+      return graph_.emit(op, {OpArg(args[0]), OpArg(args[1])});
+    }
+    const bool left = is_complex(name("self"), names_), right = is_complex(name("other"), names_);
+    const Value a = tensor("self"), b = tensor("other");
+    if (left && right) return graph_.emit("slipway::complex_mul", {a, b});
+    return left ? a * unsqueeze(b, -1) : unsqueeze(a, -1) * b;
+  }
+
+  Value sum() {
+    const schema::Argument* alpha = find_argument(node_, "alpha");
+    if (alpha != nullptr || !is_complex(name("self"), names_) || !is_complex(name("other"), names_))
+      refuse();
+    const Value a = tensor("self"), b = tensor("other");
+    return op_ == "add.Tensor" ? a + b : a - b;
+  }
+
+  /// Axes counted from the end pass over the pairs' own.
+  Value along() {
+    const Op& op = row();
+    std::vector<Arg> args = import_args(node_, op, names_);
+    const auto at = static_cast<size_t>(op.schema.find("dim"));
+    if (const auto* axis = std::get_if<Sym>(&args[at]);
+        axis != nullptr && axis->is_const() && axis->value() < 0)
+      args[at] = *axis - 1;
+    return graph_.emit(op, {args.begin(), args.end()});
+  }
+
+  Value sized() {
+    const Op& op = row();
+    std::vector<Arg> args = import_args(node_, op, names_);
+    auto* sizes = std::get_if<std::vector<Sym>>(&args[1]);
+    if (sizes == nullptr) refuse();
+    sizes->emplace_back(2);
+    return graph_.emit(op, {args.begin(), args.end()});
+  }
+
+  const Op& row() const {
+    std::string_view own = op_;
+    if (own.ends_with(".default")) own.remove_suffix(8);
+    return get_op(fmt::format("aten::{}", own));
   }
 
   const schema::Node& node_;
+  Graph& graph_;
   ImportNames& names_;
+  std::string_view op_;
 };
 
 }  // namespace
 
-bool is_complex(const schema::Node& node, const ImportNames& names) {
-  for (const schema::NamedArgument& input : node.inputs)
-    if (is_complex_name(input.arg, names)) return true;
-  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](const schema::Argument& output) {
-    return is_complex_name(output, names);
-  });
+bool touches_complex(const schema::Node& node, const ImportNames& names) {
+  const auto any = [&](const schema::Argument& a) { return is_complex(tensor_name(&a), names); };
+  return std::any_of(node.outputs.begin(), node.outputs.end(), any) ||
+         std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](const schema::NamedArgument& input) { return any(input.arg); });
 }
 
-bool has_complex_form(const std::string& target) {
-  const std::string_view name = short_name(target);
-  return contains(kSame, name) || contains(kOthers, name);
+bool is_complex_op(const std::string& target) {
+  return target == "torch.ops.aten.polar.default" ||
+         target == "torch.ops.aten.view_as_complex.default" ||
+         target == "torch.ops.aten.view_as_real.default";
 }
 
-void import_complex(const schema::Node& node, ImportNames& names) {
-  const auto* output =
-      node.outputs.empty() ? nullptr : node.outputs[0].get<schema::TensorArgument>();
-  if (!has_complex_form(node.target) || output == nullptr)
-    throw Error(kUnsupported, fmt::format("[pt2] {}: complex tensors do not go through this op",
-                                          describe_node(node)));
-  names.tensors.define(output->name, Pairs(node, names).emit(short_name(node.target)));
+void import_complex(const schema::Node& node, Graph& graph, ImportNames& names) {
+  ComplexImporter importer(node, graph, names);
+  const Value value = importer.run();
+  if (importer.output() != nullptr) names.tensors.define(*importer.output(), value);
 }
 
 }  // namespace slipway::dynamo

@@ -1,18 +1,20 @@
-// Complex tensors of imported programs, as pairs of real numbers.
+// Imports ops on complex tensors, which our graphs hold as pairs (real, imaginary) along one more
+// last axis.
 #pragma once
 
 #include "backends/dynamo/import_args.h"
+#include "ir/graph.h"
 
 namespace slipway::dynamo {
 
-/// Whether a node takes or gives complex tensors, as far as the file says.
-bool is_complex(const schema::Node& node, const ImportNames& names);
+/// Whether the file says that a tensor which the node reads or gives is complex.
+bool touches_complex(const schema::Node& node, const ImportNames& names);
 
-/// Whether complex tensors may go through this op: it is one of those below.
-bool has_complex_form(const std::string& target);
+/// Whether an op is defined by complex numbers alone and so has no row of its own.
+bool is_complex_op(const std::string& target);
 
-/// Emits such a node with every complex tensor [...] as a real one [..., 2] of real and imaginary
-/// parts. Throws Error{kUnsupported} for an op that has no such form.
-void import_complex(const schema::Node& node, ImportNames& names);
+/// Emits the node on pairs and defines its output. Throws Error{kUnsupported} for ops other than
+/// polar, the views between complex and real, products, sums, copies and views along other axes.
+void import_complex(const schema::Node& node, Graph& graph, ImportNames& names);
 
 }  // namespace slipway::dynamo

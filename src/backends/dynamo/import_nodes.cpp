@@ -81,7 +81,7 @@ const Op* find_row(const schema::Node& node, const Target& target) {
 
 bool is_known(const schema::Node& node) {
   const std::string& name = node.target;
-  if (is_check(name) || is_size_op(name) || has_complex_form(name)) return true;
+  if (is_check(name) || is_size_op(name) || is_complex_op(name)) return true;
   if (name == "torch.ops.higher_order.cond" ||
       name == "torch.ops.higher_order.wrap_with_set_grad_enabled" ||
       name == "torch.ops.higher_order.wrap_with_autocast")
@@ -161,7 +161,7 @@ void NodeImporter::import_node(const schema::Node& node) {
   if (is_check(node.target)) return;
   if (is_size_op(node.target)) return import_size_op(node, names_);
   if (node.target.starts_with(kHigherOrder)) return import_higher_order(node);
-  if (is_complex(node, names_)) return import_complex(node, names_);
+  if (touches_complex(node, names_)) return import_complex(node, graph_, names_);
   const auto target = parse_target(node.target);
   if (!target) throw Error(kUnsupported, fmt::format("[pt2] no row for {}", node.target));
   if (target->space == "aten" && target->name == "copy") {

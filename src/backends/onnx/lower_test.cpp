@@ -68,6 +68,36 @@ graph(%x: f32[1, 2, s, 8], %cos: f32[1, s, 4], %sin: f32[1, s, 4]) {
   EXPECT_EQ(counts(*graph)["onnx::Concat"], 1);
 }
 
+/// Three matrices of experts, as they are or turned around, in products by group.
+std::unique_ptr<Graph> experts(bool turned, bool read_otherwise) {
+  ExportedProgram program;
+  Graph& g = *program.graph;
+  const Value x = g.add_input("x", {DType::kF32, {Sym::symbol("n"), 4}});
+  const Value ends = g.add_input("ends", {DType::kI32, {3}});
+  const Value w = g.add_weight("w", lazy_constant(Tensor(DType::kF32, {3, 4, 4})));
+  const Value matrices = turned ? g.emit("aten::transpose.int", {w, 1, 2}) : w;
+  g.add_output("y", g.emit("slipway::grouped_mm", {x, matrices, ends}));
+  if (read_otherwise) g.add_output("z", g.emit("aten::neg", {w}));
+  return lower(program, {});
+}
+
+TEST(Lower, CutsTheMatricesOfExpertsOutOfTheirWeight) {
+  for (const bool turned : {false, true}) {
+    const auto graph = experts(turned, false);
+    std::vector<std::string> names;
+    for (const Node* weight : graph->weights()) {
+      names.push_back(weight->name);
+      EXPECT_EQ(weight->types[0].shape, (SymShape{4, 4}));
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"w.0", "w.1", "w.2"}));
+    EXPECT_EQ(counts(*graph)["onnx::MatMul"], 3);
+    EXPECT_EQ(counts(*graph)["onnx::Gather"], 0);
+  }
+  const auto whole = experts(false, true);
+  EXPECT_EQ(whole->weights().size(), 1u);
+  EXPECT_EQ(counts(*whole)["onnx::Gather"], 3);
+}
+
 TEST(Lower, ListsEveryOpThatItLacksOnce) {
   static const OpRow kUnknown[] = {
       {.schema = "test::roll(Tensor self) -> Tensor",

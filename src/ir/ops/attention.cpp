@@ -81,14 +81,32 @@ Values dot_product_attention_body(const Args& a) {
 std::vector<ValueType> grouped_mm(const Args& a) {
   const SymShape &input = a.type(0).shape, &weight = a.type(1).shape, &ends = a.type(2).shape;
   if (input.size() != 2 || weight.size() != 3 || ends.size() != 1)
-    a.fail("needs input [rows, in], weight [groups, in, out] and offsets [groups]");
+    a.fail("needs input [rows, in], weight [groups, in, out] and offs [groups]");
   if (a.type(1).dtype != a.type(0).dtype) a.fail("input and weight differ in dtype");
   if (a.type(2).dtype != DType::kI32 && a.type(2).dtype != DType::kI64)
-    a.fail("offsets must be int32 or int64");
+    a.fail("offs must be int32 or int64");
   require_equal(a, weight[1], input[1], "the weight's input size");
   require_equal(a, ends[0], weight[0], "the number of offsets");
   if (!weight[0].is_const()) a.fail("the number of groups must be a number");
   return {{a.type(0).dtype, {input[0], weight[2]}}};
+}
+
+/// Every product over all rows, kept where the row is of the group: for runtimes that have nothing
+/// better. A back end that can cut rows out has a row of its own.
+Values grouped_mm_body(const Args& a) {
+  const Value x = a.value(0), ends = to(a.value(2), DType::kI64);
+  const Value rows = unsqueeze(arange(a.graph(), 0, x.dim(0)), 1);
+  Value out = full(a.graph(), {x.dim(0), a.value(1).dim(2)}, 0.0, x.dtype());
+  Value before;  // the rows of earlier groups
+  for (int64_t g = 0; g < ends.dim(0).value(); ++g) {
+    const Value reached = compare("aten::lt.Tensor", rows, select(ends, 0, g));
+    const Value product = matmul(x, select(a.value(1), 0, g));
+    Value own = reached;
+    if (before.defined()) own = logical_and(reached, emit(a, "aten::logical_not", before));
+    out = where(own, product, out);
+    before = before.defined() ? emit(a, "aten::logical_or", before, reached) : reached;
+  }
+  return {out};
 }
 
 std::vector<ValueType> pairs(const Args& a) {
@@ -111,9 +129,9 @@ const OpRow kRows[] = {
      "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, "
      "bool enable_gqa=False) -> Tensor",
      dot_product_attention, nullptr, dot_product_attention_body},
-    // Rows [offsets[g - 1], offsets[g]) times weight[g]; rows from the last offset on are zero.
-    {"slipway::grouped_mm(Tensor input, Tensor weight, Tensor offsets) -> Tensor", grouped_mm,
-     eval::grouped_mm},
+    // Rows [offs[g - 1], offs[g]) times weight[g]; rows from the last offset on are zero.
+    {"slipway::grouped_mm(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm,
+     eval::grouped_mm, grouped_mm_body},
     // Complex numbers are pairs (real, imaginary) along the last axis.
     {"slipway::complex_mul(Tensor a, Tensor b) -> Tensor", pairs, nullptr, complex_mul},
     written("slipway::polar(Tensor abs, Tensor angle) -> Tensor",

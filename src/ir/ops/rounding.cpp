@@ -1,4 +1,6 @@
 // Rounding, division with rounding, bits, limits and tests of numbers.
+#include <limits>
+
 #include "ir/ops/bodies.h"
 #include "ir/ops/eval_rows.h"
 #include "ir/ops/families.h"
@@ -65,6 +67,20 @@ Values floor_divided(const Args& a) {
                named("rounding_mode", "floor"))};
 }
 
+Values nan_to_num(const Args& a) {
+  Value x = a.value(0);
+  if (!x.is_floating()) return {x};
+  const Value most = neg(lowest(x));
+  const auto value = [&](size_t i, Value otherwise) {
+    return a.has(i) ? number(a, a.number(i), x.dtype()) : otherwise;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Value nan = emit(a, "aten::isnan", x), above = compare("aten::eq.Scalar", x, infinity);
+  const Value below = compare("aten::eq.Scalar", x, -infinity);
+  x = where(nan, value(1, number(a, 0.0, x.dtype())), x);
+  return {where(above, value(2, most), where(below, value(3, lowest(x)), x))};
+}
+
 const OpRow kRows[] = {
     {"aten::ceil(Tensor self) -> Tensor", not_bool, eval::ceil, nullptr, kEach},
     {"aten::floor(Tensor self) -> Tensor", not_bool, eval::floor, nullptr, kEach},
@@ -126,6 +142,9 @@ const OpRow kRows[] = {
               return {compare("aten::ne.Tensor", to(a.value(0), DType::kBool),
                               to(a.value(1), DType::kBool))};
             }, kEach | kCommutes),
+    // Infinities become the largest numbers of the dtype unless others are given.
+    written("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, "
+            "float? neginf=None) -> Tensor", nan_to_num, kEach),
     {"aten::tan(Tensor self) -> Tensor", floating_as_self, eval::tan, nullptr, kEach},
     {"aten::atan(Tensor self) -> Tensor", floating_as_self, eval::atan, nullptr, kEach},
     {"aten::log1p(Tensor self) -> Tensor", floating_as_self, eval::log1p,

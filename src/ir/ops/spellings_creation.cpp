@@ -92,6 +92,11 @@ const OpRow kRows[] = {
              }),
     spelling("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
              [](const Args& a) -> Values { return {spread(a, a.value(1))}; }),
+    spelling("aten::zero(Tensor self) -> Tensor",
+             [](const Args& a) -> Values {
+               return {emit(a, "aten::full", a.type(0).shape, Sym(0),
+                            named("dtype", a.type(0).dtype))};
+             }),
     spelling("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, "
              "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
              new_filled<1>),

@@ -165,7 +165,67 @@ Values select_scatter(const Args& a) {
   return replaced(a, axis, at, at + 1, unsqueeze(src, axis));
 }
 
+/// [batch..., channels r r, height, width] -> [batch..., channels, height r, width r].
+Values pixel_shuffle(const Args& a) {
+  const Value x = a.value(0);
+  const int64_t r = a.integer(1), rank = x.rank();
+  if (rank < 3 || r < 1) a.fail("needs [channels, height, width] and a factor of at least 1");
+  const Sym channels = floordiv(x.dim(-3), r * r);
+  if (known_ne(channels * (r * r), x.dim(-3))) a.fail("the channels do not divide by the factor");
+  const SymShape lead(x.shape().begin(), x.shape().end() - 3);
+  SymShape apart = lead, out = lead;
+  for (const Sym size : {channels, Sym(r), Sym(r), x.dim(-2), x.dim(-1)}) apart.push_back(size);
+  for (const Sym size : {channels, x.dim(-2) * r, x.dim(-1) * r}) out.push_back(size);
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < rank - 3; ++i) axes.push_back(i);
+  for (const int64_t i : {0, 3, 1, 4, 2}) axes.push_back(rank - 3 + i);
+  return {view(permute(view(x, apart), axes), out)};
+}
+
+/// Every vector along its own axis of one grid; "xy" swaps the first two axes.
+Values meshgrid(const Args& a) {
+  const std::vector<Value>& vectors = a.values(0);
+  const std::string& order = a.text(1);
+  if (order != "ij" && order != "xy") a.fail("indexing must be 'ij' or 'xy'");
+  SymShape grid;
+  for (const Value v : vectors) {
+    if (v.rank() > 1) a.fail("needs vectors");
+    grid.push_back(v.rank() == 1 ? v.dim(0) : Sym(1));
+  }
+  std::vector<size_t> axis(vectors.size());
+  for (size_t i = 0; i < axis.size(); ++i) axis[i] = i;
+  if (order == "xy" && axis.size() > 1) {
+    std::swap(axis[0], axis[1]);
+    std::swap(grid[0], grid[1]);
+  }
+  Values results;
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    SymShape own(grid.size(), Sym(1));
+    own[axis[i]] = grid[axis[i]];
+    results.push_back(expand(view(vectors[i], own), grid));
+  }
+  return results;
+}
+
+/// True places take the source's elements in order.
+Values masked_scatter(const Args& a) {
+  const Value self = a.value(0);
+  const Value mask = a.type(1).shape == self.shape() ? a.value(1) : expand(a.value(1), self.shape());
+  if (mask.dtype() != DType::kBool) a.fail("the mask must be bool");
+  if (a.type(2).dtype != self.dtype()) a.fail("self and source differ in dtype");
+  const Value line = view(mask, {numel(self.shape())});
+  const Value place = add(cumsum(to(line, DType::kI64), 0), -1);
+  const Value inside = emit(a, "aten::clamp", place, Sym(0));
+  const Value source = view(a.value(2), {numel(a.type(2).shape)});
+  const Value taken = view(emit(a, "aten::index_select", source, Sym(0), inside), self.shape());
+  return {where(mask, taken, self)};
+}
+
 const OpRow kRows[] = {
+    spelling("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle),
+    spelling("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid),
+    written("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+            masked_scatter),
     spelling("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk),
     spelling("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> "
              "Tensor(a)[]", split),

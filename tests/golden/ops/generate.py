@@ -9,6 +9,7 @@ import math
 import pathlib
 import sys
 
+import index_cases
 import more_cases
 import torch
 import torch.nn.functional as F
@@ -381,7 +382,7 @@ if __name__ == "__main__":
     for family in (pointwise, comparison, reduction, shape, creation_and_indexing, linear_algebra,
                    composite, writing):
         family()
-    for family in more_cases.FAMILIES:
+    for family in more_cases.FAMILIES + index_cases.FAMILIES:
         family(sys.modules[__name__])
     target = pathlib.Path(__file__).with_name("cases.jsonl")
     target.write_text("\n".join(lines) + "\n")

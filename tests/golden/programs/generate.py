@@ -66,6 +66,18 @@ class parts_written(nn.Module):
         return {"y": y, "b": b * 1, "c": c * 1, "e": e * 1}
 
 
+@case(((2, 4, 3, 8), (1, 3, 4)), ((1, 4, 5, 8), (1, 5, 4)),
+      dynamic={"x": {0: B, 2: S}, "angle": {1: S}})
+class complex_rotation(nn.Module):
+    """Pairs turned by complex numbers, as DeepSeek's models do, and other ops on those."""
+    def forward(self, x, angle):
+        turn = torch.polar(torch.ones_like(angle), angle) * 1.5
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        turned = pairs * turn.unsqueeze(-3)
+        last = turned[:, :, -1:] - pairs[:, :, :1]
+        return {"x": torch.view_as_real(turned).flatten(3), "last": torch.view_as_real(last * 2)}
+
+
 @case(((2, 3), (2, 3)), ((5, 3), (5, 3)), dynamic={"x": {0: B}, "y": {0: B}})
 class input_written(nn.Module):
     """An input that the program writes to is an output too."""

@@ -1,0 +1,66 @@
+// slipway formats --coverage: what becomes of every op in every back end, from their tables.
+#include <fmt/format.h>
+
+#include "backends/onnx/lower.h"
+#include "cli/cli.h"
+
+namespace slipway::cli {
+namespace {
+
+/// One line of the matrix.
+struct Line {
+  std::string op, read, evaluate, onnx, dynamo;
+};
+
+bool is_ours(const Op& op) {
+  return op.name().starts_with("aten::") || op.name().starts_with("slipway::");
+}
+
+Line line_of(const Op& op) {
+  const bool body = op.row.body != nullptr, spelling = op.has(kSpelling);
+  const char* const expanded = body ? "body" : "no";
+  Line line{op.name(), spelling ? "spelling" : body ? "body" : "core", "", "", ""};
+  line.evaluate = op.row.eval != nullptr ? "own" : expanded;
+  line.onnx = onnx::find_lowering(op.name()) != nullptr ? "ops" : expanded;
+  line.dynamo = spelling ? "body" : op.name().starts_with("aten::") ? "itself" : expanded;
+  return line;
+}
+
+constexpr std::string_view kHead = R"(# Ops
+
+What becomes of every op, from the tables of the code: `slipway formats --coverage` prints this file.
+
+| column | values |
+|---|---|
+| row | `core`: the op stands for itself; `body`: it is also written in simpler ops; `spelling`: front ends write it as its body at once |
+| evaluate | `own`: computed directly by the oracle and by constant folding; `body`: by way of its body |
+| onnx | `ops`: lowered to ONNX ops; `body`: by way of its body; `no`: refused with a count |
+| dynamo | `itself`: the op of the PyTorch program; `body`: written as its body; `no`: refused with a count |
+
+Each op has cases in `tests/golden/ops` with the numbers of PyTorch; every case is evaluated, and runs lowered in ONNX Runtime.
+
+| op | row | evaluate | onnx | dynamo |
+|---|---|---|---|---|
+)";
+
+}  // namespace
+
+void list_coverage(bool json) {
+  Json list = Json::array();
+  std::string table(kHead);
+  for (const Op* op : all_ops()) {
+    if (!is_ours(*op)) continue;
+    const Line line = line_of(*op);
+    table += fmt::format("| `{}` | {} | {} | {} | {} |\n", line.op, line.read, line.evaluate,
+                         line.onnx, line.dynamo);
+    list.push_back({{"op", line.op},
+                    {"row", line.read},
+                    {"evaluate", line.evaluate},
+                    {"onnx", line.onnx},
+                    {"dynamo", line.dynamo}});
+  }
+  if (json) print_json({{"ops", std::move(list)}});
+  else print(table);
+}
+
+}  // namespace slipway::cli
