@@ -24,4 +24,5 @@ if [ "$(cat "$venv/.installed" 2>/dev/null)" != "$packages" ]; then
   echo "$packages" > "$venv/.installed"
 fi
 python3 bench/decode.py "$tool" "$gguf" "$venv/bin/python" || failed=1
+python3 bench/dynamo.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 exit $failed

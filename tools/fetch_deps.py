@@ -3,7 +3,7 @@
 
 Parts: onnx (the ONNX schema), onnxruntime (library and C++ headers), libtorch (the same of PyTorch, CPU only),
 models (the two of `make demo`). Wheels come through pip, jars through Maven, and must have the SHA-256 given
-here; ONNX Runtime's headers come through apt, which checks their signature, with a private state. Nothing is
+here; Debian's packages come through apt, which checks their signature, with a private state. Nothing is
 installed. A part that is already there is left alone.
 """
 import fnmatch
@@ -55,10 +55,12 @@ JARS = {
         ("org.bytedeco:openblas:0.3.31-1.5.13:linux-x86_64",
          "7a5e1494e0565b6e06a5d93f8b29993c9ed33239cb9ffab84909360f245b4688",
          {"org/bytedeco/openblas/linux-x86_64/" + name: "lib"
-          for name in ("libopenblas.so.0", "libgfortran.so.5", "libquadmath.so.0")})],
+          for name in ("libgfortran.so.5", "libquadmath.so.0")})],
 }
 # Headers: package and suite, and the API version that they must state. Any later library serves an
 # earlier API version, so the library may be newer than its headers.
+OPENBLAS = ("bookworm", "libopenblas0-openmp",  # suite, package, sha256
+            "fe7a7983204c18383cbc47bb9842cb97f1dac82a63824b2dd5232c360eccfed5")
 HEADERS_PACKAGE, HEADERS_SUITE, HEADERS_API = "libonnxruntime-dev", "trixie", 21
 
 
@@ -105,6 +107,15 @@ def unpack(wheel, members, target):
         fail(f"{wheel.name} has no {', '.join(sorted(missing))}")
 
 
+def check_digest(path, sha256, what):
+    digest = hashlib.sha256()
+    with open(path, "rb") as data:
+        while block := data.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != sha256:
+        fail(f"{what} has SHA-256 {digest.hexdigest()}, need {sha256}")
+
+
 def download_jar(coordinates, sha256, folder):
     """Through mvn, which knows the machine's repositories, or from the one that SLIPWAY_MAVEN names."""
     group, artifact, version, classifier = coordinates.split(":")
@@ -126,12 +137,7 @@ def download_jar(coordinates, sha256, folder):
         fail(f"{coordinates} comes from a Maven repository: install mvn (Debian: maven), or set SLIPWAY_MAVEN to "
              "the https address of a repository; or build with -DSLIPWAY_LIBTORCH=<site-packages>/torch of a torch "
              "wheel and leave libtorch out here")
-    digest = hashlib.sha256()
-    with open(jar, "rb") as data:
-        while block := data.read(1 << 20):
-            digest.update(block)
-    if digest.hexdigest() != sha256:
-        fail(f"{coordinates} has SHA-256 {digest.hexdigest()}, need {sha256}")
+    check_digest(jar, sha256, coordinates)
     return jar
 
 
@@ -146,14 +152,15 @@ def debian_mirror():
     fail("apt has no source with the component main; the ONNX Runtime headers come from Debian")
 
 
-def fetch_headers(folder, target):
+def download_debian(folder, suite, package, sha256=None):
+    """Unpacks a package below folder/root and returns that. apt checks the archive's signature."""
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
     if not shutil.which("apt-get") or not os.path.exists(keyring):
-        fail("the ONNX Runtime headers come from Debian: apt-get and debian-archive-keyring are needed")
+        fail(f"{package} comes from Debian: apt-get and debian-archive-keyring are needed")
     for name in ("lists/partial", "cache/archives/partial", "parts"):
         (folder / name).mkdir(parents=True)
-    sources = folder / "headers.list"
-    sources.write_text(f"deb [signed-by={keyring}] {debian_mirror()} {HEADERS_SUITE} main\n")
+    sources = folder / "sources.list"
+    sources.write_text(f"deb [signed-by={keyring}] {debian_mirror()} {suite} main\n")
     options = {
         "Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": folder / "parts",
         "Dir::State::lists": folder / "lists", "Dir::Cache": folder / "cache",
@@ -163,14 +170,28 @@ def fetch_headers(folder, target):
         "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled": "false",
     }
     apt = ["apt-get", "-q"] + [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-    run(apt + ["update"], f"reading Debian {HEADERS_SUITE}'s package list", cwd=folder)
-    run(apt + ["download", HEADERS_PACKAGE], f"downloading {HEADERS_PACKAGE}", cwd=folder)
-    run(["dpkg-deb", "-x", str(next(folder.glob("*.deb"))), str(folder / "root")], "unpacking the headers")
-    shutil.copytree(folder / "root/usr/include/onnxruntime", target)
+    run(apt + ["update"], f"reading Debian {suite}'s package list", cwd=folder)
+    run(apt + ["download", package], f"downloading {package}", cwd=folder)
+    deb = next(folder.glob("*.deb"))
+    if sha256:
+        check_digest(deb, sha256, f"{package} of Debian {suite}")
+    run(["dpkg-deb", "-x", str(deb), str(folder / "root")], f"unpacking {package}")
+    return folder / "root"
+
+
+def fetch_headers(folder, target):
+    shutil.copytree(download_debian(folder, HEADERS_SUITE, HEADERS_PACKAGE) / "usr/include/onnxruntime", target)
     api = re.search(r"#define ORT_API_VERSION (\d+)", (target / "onnxruntime_c_api.h").read_text())
     if not api or int(api[1]) != HEADERS_API:
         fail(f"{HEADERS_PACKAGE} of Debian {HEADERS_SUITE} has API version {api and api[1]}, need {HEADERS_API}; "
              "adapt src/backends/onnx/runner and this script together")
+
+
+def finish_libtorch(new, scratch):
+    """OpenBLAS with libtorch's own OpenMP threads: one with threads of its own is several times slower under it."""
+    root = download_debian(scratch, *OPENBLAS)
+    blas = root / "usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblas.so.0"
+    shutil.copy(blas, new / "lib/libopenblas.so.0")
 
 
 def finish_onnxruntime(new, scratch):
@@ -178,13 +199,15 @@ def finish_onnxruntime(new, scratch):
     fetch_headers(scratch, new / "include")
 
 
-FINISH = {"onnxruntime": finish_onnxruntime}
+FINISH = {"onnxruntime": finish_onnxruntime, "libtorch": finish_libtorch}
 
 
 def pins(part):
     lines = [f"{name} {sha256}" for name, sha256, *_ in WHEELS[part] + JARS.get(part, [])]
     if part == "onnxruntime":
         lines.append(f"{HEADERS_PACKAGE} {HEADERS_SUITE} API {HEADERS_API}")
+    if part == "libtorch":
+        lines.append(" ".join(OPENBLAS))
     return "\n".join(lines) + "\n"
 
 
