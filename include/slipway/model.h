@@ -38,6 +38,13 @@ class AutoConfig {
   std::vector<std::string> architectures_;
 };
 
+/// What computes when a model is called.
+enum class Evaluator {
+  kBest,      ///< libtorch where its plug-in is installed, else kPlain
+  kLibtorch,  ///< PyTorch's own kernels
+  kPlain,     ///< plain C++ in double precision, rounded after every op: slow, needs nothing
+};
+
 /// A model: a checkpoint, the task whose head it has, and a dtype. Cheap to copy.
 class PreTrainedModel {
  public:
@@ -63,10 +70,13 @@ class PreTrainedModel {
   /// empty cache of the model's geometry for "text-generation-with-past".
   Inputs example_inputs(int64_t batch_size = 2, int64_t sequence_length = 8) const;
 
-  /// Runs the model in plain C++, slowly and without a runtime: for checks on small inputs. Takes
-  /// what export_model takes; attention_mask, position_ids and token_type_ids may be left out.
-  /// Returns every output in the model's order. Throws Error{kInvalid} for inputs that do not fit.
-  std::vector<std::pair<std::string, Tensor>> operator()(const Inputs& inputs) const;
+  /// Runs the model eagerly, for checks on what other runtimes give. Takes what export_model takes;
+  /// attention_mask, position_ids and token_type_ids may be left out. Returns every output in the
+  /// model's order. libtorch gets the model as a program in a private temporary file, written by
+  /// the first call for a set of inputs. Throws Error{kInvalid} for inputs that do not fit,
+  /// Error{kEnvironment} for Evaluator::kLibtorch where the plug-in or the library is missing.
+  std::vector<std::pair<std::string, Tensor>> operator()(
+      const Inputs& inputs, Evaluator evaluator = Evaluator::kBest) const;
 
   const Impl& impl() const { return *impl_; }
 

@@ -78,10 +78,24 @@ void show_dry_run(const ExportedSource& source, bool json) {
                   megabytes(plan.peak_anonymous_bytes)));
 }
 
+/// What libtorch makes of the same source, where its plug-in is there.
+std::optional<ExportedModel> eager_model(const ExportedSource& source) {
+  if (source.model.export_format() == "dynamo" || !source.eager) return std::nullopt;
+  try {
+    ExportedModel eager = source.eager();
+    for (const auto& [name, runner] : eager.runners()) runner.inputs();  // opens it
+    return eager;
+  } catch (const Error& error) {
+    if (error.kind() != kEnvironment && error.kind() != kUnsupported) throw;
+    log::info(fmt::format("not compared with libtorch: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
 /// Runs what was written. Returns whether that happened: without a runtime that can it is skipped,
 /// unless it was asked for.
-bool validate(const ExportOptions& options, const ExportedModel& exported, const fs::path& folder) {
-  const int64_t weight_bytes = dry_run(exported).data_bytes;
+bool validate(const ExportOptions& options, const ExportedSource& source, const fs::path& folder) {
+  const int64_t weight_bytes = dry_run(source.model).data_bytes;
   if (!options.validate.value_or(weight_bytes < kValidateBelow)) return false;
   std::optional<ExportedModel> written;
   try {
@@ -95,7 +109,8 @@ bool validate(const ExportOptions& options, const ExportedModel& exported, const
     error.kind() == kEnvironment ? log::info(note) : log::warning(note);
     return false;
   }
-  return validate_export(*written);
+  const std::optional<ExportedModel> eager = eager_model(source);
+  return validate_export(*written, {.eager = eager ? &*eager : nullptr});
 }
 
 Json files_json(const fs::path& folder) {
@@ -122,7 +137,7 @@ void export_checkpoint(const ExportOptions& options, bool json) {
   bool validated = false;
   exported.save_pretrained(options.out, {.layout = layout_named(options.layout),
                                          .before_commit = [&](const fs::path& folder) {
-                                           validated = validate(options, exported, folder);
+                                           validated = validate(options, source, folder);
                                          }});
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   const int64_t peak = memory.peak();

@@ -132,7 +132,8 @@ ExportedSource export_program(const ExportOptions& options, const std::filesyste
   const TorchProgram program = TorchProgram::load(path);
   const std::unique_ptr<ExportConfig> config = config_of(options);
   return {AutoHfExporter::from_config(*config)->export_model(program, *config),
-          program.architecture(), "traced program", std::move(folder)};
+          program.architecture(), "traced program", std::move(folder),
+          [program] { return DynamoExporter().export_model(program, DynamoConfig()); }};
 }
 
 /// Whether the model type of a checkpoint is one of ours. What is no folder with a config.json may
@@ -176,7 +177,16 @@ ExportedSource export_source(const ExportOptions& options) {
   }
   if (options.allow_python && !has_native_file(path)) return export_with_python(options);
   const PreTrainedModel model = open_model(options);
-  return {export_graphs(model, options), model.architecture(), model.task(), nullptr};
+  ExportedSource source{export_graphs(model, options), model.architecture(), model.task(), nullptr,
+                        nullptr};
+  if (options.layout == "slipway")
+    source.eager = [model, eager = options]() mutable {
+      eager.format = "dynamo";
+      eager.opset.reset();
+      eager.disabled_passes.clear();
+      return export_graphs(model, eager);
+    };
+  return source;
 }
 
 }  // namespace slipway::cli

@@ -1,6 +1,7 @@
 // From the flags of `slipway export` to a model, example inputs and a configuration.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,8 @@ struct ExportedSource {
   ExportedModel model;
   std::string architecture, task;
   std::shared_ptr<const TemporaryDirectory> traced;  ///< holds the weights of a traced program
+  /// The same source exported to PyTorch, to compare with; empty where names differ.
+  std::function<ExportedModel()> eager;
 };
 
 /// Opens the checkpoint, or the program that torch.export saved (a .pt2 file), and exports it; no

@@ -109,10 +109,9 @@ Report inspect_export(const std::filesystem::path& directory) {
     if (!versions.empty()) report.text += fmt::format("  made with {}\n", versions);
     if (manifest.export_format == "onnx" || manifest.export_format == "dynamo") {
       const std::filesystem::path path = directory / component.file;
-      const Report file = summary_report(manifest.export_format == "onnx"
-                                             ? onnx::read_summary(path)
-                                             : dynamo::read_summary(path),
-                                         manifest.export_format);
+      const Report file = summary_report(
+          manifest.export_format == "onnx" ? onnx::read_summary(path) : dynamo::read_summary(path),
+          manifest.export_format);
       row.update(file.json);
       report.text += file.text;
     }

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     add_globals(app, globals);
     add_export(app, globals);
     add_trace(app, globals);
-  add_run(app, globals);
+    add_run(app, globals);
     add_generate(app, globals);
     add_bench(app, globals);
     add_embed(app, globals);

@@ -1,32 +1,16 @@
-// Building a model's graph for example inputs, and running it in plain C++.
+// Building a model's graph for example inputs.
 #include "export/build.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "base/log.h"
 #include "checkpoint/expr.h"
 #include "export/metadata_of.h"
-#include "ir/eval.h"
-#include "runtime/input_defaults.h"
 #include "slipway/exporter.h"
 
 namespace slipway {
 namespace {
 
 bool is_cache(const std::string& leaf) { return argument_of(leaf) == "past_key_values"; }
-
-/// The inputs of a graph as a runner describes them, for the defaults that runners fill in.
-std::vector<IoSpec> specs_of(const ExportedProgram& program) {
-  std::vector<IoSpec> specs;
-  for (const Node* input : program.graph->inputs()) {
-    IoSpec spec{input->name, input->types[0].dtype, {}};
-    for (Sym size : input->types[0].shape)
-      spec.dims.push_back(size.is_const() ? DimSpec{size.value(), ""} : DimSpec{-1, size.str()});
-    specs.push_back(std::move(spec));
-  }
-  return specs;
-}
 
 }  // namespace
 
@@ -70,25 +54,6 @@ PreparedInputs prepare_for_export(const PreTrainedModel& model, const Inputs& in
         tensor.dtype() == wanted ? tensor : materialize(*lazy_cast(lazy_constant(tensor), wanted));
   }
   return prepared;
-}
-
-std::vector<std::pair<std::string, Tensor>> PreTrainedModel::operator()(
-    const Inputs& inputs) const {
-  PreparedInputs prepared = prepare_for_export(*this, inputs);
-  if (!prepared.dropped.empty())
-    log::warning(fmt::format("inputs that {} does not take are dropped: {}", architecture(),
-                             fmt::join(prepared.dropped, ", ")));
-  const ExportedProgram program = build(*this, build_options(*this, prepared.inputs));
-  const std::vector<IoSpec> specs = specs_of(program);
-  if (const auto layout = token_layout(specs, prepared.inputs)) {
-    check_mask_shape(specs, prepared.inputs, *layout, "model");
-    prepared.inputs = with_defaults(specs, prepared.inputs, *layout);
-  }
-  std::map<std::string, Tensor> results = evaluate(*program.graph, prepared.inputs);
-  std::vector<std::pair<std::string, Tensor>> outputs;
-  for (const Output& output : program.graph->outputs())
-    outputs.emplace_back(output.name, std::move(results.at(output.name)));
-  return outputs;
 }
 
 }  // namespace slipway

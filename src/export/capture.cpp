@@ -19,6 +19,7 @@ constexpr int64_t kStepTokens = 1, kMultiTokens = 2;
 /// The same checkpoint as the graph of one stage.
 PreTrainedModel stage_of(const PreTrainedModel& model, models::CacheKind cache, bool one_token) {
   auto impl = std::make_shared<PreTrainedModel::Impl>(model.impl());
+  impl->eager = std::make_shared<EagerPrograms>();
   impl->task.cache = cache;
   impl->one_token = one_token;
   impl->task.task = "text-generation";

@@ -87,8 +87,7 @@ FileSummary summary_of(const std::string& format, const fs::path& file) {
 }
 
 /// Every file that the component needs; a weight file that stayed behind is named.
-void check_files(const fs::path& directory, const std::string& file,
-                 const FileSummary& summary) {
+void check_files(const fs::path& directory, const std::string& file, const FileSummary& summary) {
   for (const std::string& companion : summary.external_files)
     if (!fs::exists((directory / file).parent_path() / companion))
       throw Error(kInvalid,

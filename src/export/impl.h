@@ -18,6 +18,12 @@
 
 namespace slipway {
 
+/// The programs that calls of a model run in libtorch, by the names of their inputs.
+struct EagerPrograms {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<ExportedModel>> programs;
+};
+
 struct PreTrainedModel::Impl {
   Checkpoint checkpoint;
   const models::ModelType* type = nullptr;
@@ -25,6 +31,8 @@ struct PreTrainedModel::Impl {
   DType dtype = DType::kF32;
   std::string architecture, model_type;
   bool one_token = false;  ///< a decode step: its graph takes one token a row
+  /// Not shared with copies of the whole Impl: they stand for another graph.
+  std::shared_ptr<EagerPrograms> eager = std::make_shared<EagerPrograms>();
 };
 
 /// The file that components of an export keep their weights in together, where the format has one.

@@ -10,8 +10,7 @@ std::string without(std::string name, std::string_view prefix) {
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-std::vector<LeafSpec> file_leaves(const std::vector<FileValue>& values,
-                                  std::string_view prefix) {
+std::vector<LeafSpec> file_leaves(const std::vector<FileValue>& values, std::string_view prefix) {
   std::vector<LeafSpec> leaves;
   for (const auto& value : values)
     leaves.push_back({without(value.name, prefix), value.dtype, value.dims, value.optional});

@@ -1,6 +1,7 @@
 // What a loaded component tells about itself, and validating an export by running it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -92,6 +93,43 @@ void check_output(const std::string& component, const IoSpec& spec, const std::s
     if (!std::isfinite(v)) fail("a value that is not finite");
 }
 
+/// Differences of this share of the largest number are rounding in another order.
+double tolerance(DType dtype) {
+  if (dtype == DType::kF16) return 2e-2;
+  return dtype == DType::kBF16 ? 1e-1 : 1e-3;
+}
+
+void compare(const std::string& component, const NamedTensors& outputs, const Outputs& eager) {
+  for (const auto& [name, value] : outputs) {
+    const auto at = std::find_if(eager.begin(), eager.end(),
+                                 [&](const auto& output) { return output.first == name; });
+    if (at == eager.end() || at->second.shape() != value.shape()) continue;
+    const auto wide = [](const Tensor& t) {
+      return materialize(*lazy_cast(lazy_constant(t), DType::kF32));
+    };
+    const Tensor got = wide(value), want = wide(at->second);
+    double worst = 0, largest = 1;
+    for (size_t i = 0; i < got.values<float>().size(); ++i) {
+      const double w = want.values<float>()[i];
+      worst = std::max(worst, std::abs(got.values<float>()[i] - w));
+      largest = std::max(largest, std::abs(w));
+    }
+    if (worst > tolerance(value.dtype()) * largest)
+      throw Error(kInternal,
+                  fmt::format("[validate] component '{}', output '{}' differs by {:.3g} from what "
+                              "libtorch computes (largest number {:.3g}); please report this",
+                              component, name, worst, largest));
+  }
+}
+
+/// The runner of the same component, or null.
+const Runner* eager_runner(const ValidationOptions& options, const std::string& component) {
+  if (options.eager == nullptr) return nullptr;
+  for (const auto& [name, runner] : options.eager->runners())
+    if (name == component) return &runner;
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<LeafSpec> Runner::inputs() const { return leaves(impl_->runner().inputs()); }
@@ -102,6 +140,7 @@ bool validate_export(const ExportedModel& exported, const ValidationOptions& opt
   const auto start = std::chrono::steady_clock::now();
   for (const auto& [name, runner] : exported.runners()) {
     const ModelRunner& checked = runner.impl().runner();
+    const Runner* eager = eager_runner(options, name);
     for (int64_t round = 0; round < 2; ++round) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       if (round > 0 && spent.count() > options.max_seconds) {
@@ -122,6 +161,7 @@ bool validate_export(const ExportedModel& exported, const ValidationOptions& opt
                                            name, outputs.size(), checked.outputs().size()));
       for (size_t i = 0; i < outputs.size(); ++i)
         check_output(name, checked.outputs()[i], outputs[i].first, outputs[i].second, sizes);
+      if (eager != nullptr) compare(name, outputs, (*eager)(inputs));
     }
   }
   return true;

@@ -251,7 +251,7 @@ TEST(GenerationExport, ExportsWhatIsLeftOfADecomposition) {
   ASSERT_EQ(exported.components().size(), 1u);
   EXPECT_EQ(exported.components()[0].first, "decode");
   const Inputs& inputs = components[0].second.inputs;
-  const auto eager = by_name(components[0].second.model(inputs));
+  const auto eager = by_name(components[0].second.model(inputs, Evaluator::kPlain));
   const auto ran = by_name(exported(inputs));
   for (const auto& [leaf, want] : eager) {
     if (want.dtype() != DType::kF32) continue;
