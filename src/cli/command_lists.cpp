@@ -52,14 +52,16 @@ void add_lists(CLI::App& app, Globals& globals) {
   add_globals(*models, globals);
   models->callback([&globals] { list_models(globals.json); });
   CLI::App* formats = app.add_subcommand("formats", "List the formats that can be written");
-  formats->footer("\nExamples:\n  slipway formats --json\n  slipway formats --passes\n  "
-                  "slipway formats --coverage");
+  formats->footer(
+      "\nExamples:\n  slipway formats --json\n  slipway formats --passes\n  "
+      "slipway formats --coverage");
   add_globals(*formats, globals);
   const auto passes = std::make_shared<bool>(false);
   formats->add_flag("--passes", *passes,
                     "List the graph passes instead, for `export --disable-pass`");
   const auto coverage = std::make_shared<bool>(false);
-  formats->add_flag("--coverage", *coverage, "List every op instead, with what back ends make of it")
+  formats
+      ->add_flag("--coverage", *coverage, "List every op instead, with what back ends make of it")
       ->excludes("--passes");
   formats->callback([passes, coverage, &globals] {
     (*coverage ? list_coverage : *passes ? list_passes : list_formats)(globals.json);
