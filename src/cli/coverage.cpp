@@ -26,22 +26,22 @@ Line line_of(const Op& op) {
   return line;
 }
 
-constexpr std::string_view kHead = R"(# Ops
-
-What becomes of every op, from the tables of the code: `slipway formats --coverage` prints this file.
-
-| column | values |
-|---|---|
-| row | `core`: the op stands for itself; `body`: it is also written in simpler ops; `spelling`: front ends write it as its body at once |
-| evaluate | `own`: computed directly by the oracle and by constant folding; `body`: by way of its body |
-| onnx | `ops`: lowered to ONNX ops; `body`: by way of its body; `no`: refused with a count |
-| dynamo | `itself`: the op of the PyTorch program; `body`: written as its body; `no`: refused with a count |
-
-Each op has cases in `tests/golden/ops` with the numbers of PyTorch; every case is evaluated, and runs lowered in ONNX Runtime.
-
-| op | row | evaluate | onnx | dynamo |
-|---|---|---|---|---|
-)";
+constexpr std::string_view kHead =
+    "# Ops\n\n"
+    "What becomes of every op, from the tables of the code: `slipway formats --coverage` prints "
+    "this file.\n\n"
+    "| column | values |\n|---|---|\n"
+    "| row | `core`: the op stands for itself; `body`: it is also written in simpler ops; "
+    "`spelling`: front ends write it as its body at once |\n"
+    "| evaluate | `own`: computed directly by the oracle and by constant folding; `body`: by way "
+    "of its body |\n"
+    "| onnx | `ops`: lowered to ONNX ops; `body`: by way of its body; `no`: refused with a count "
+    "|\n"
+    "| dynamo | `itself`: the op of the PyTorch program; `body`: written as its body; `no`: "
+    "refused with a count |\n\n"
+    "Each op has cases in `tests/golden/ops` with the numbers of PyTorch; every case is "
+    "evaluated, and runs lowered in ONNX Runtime.\n\n"
+    "| op | row | evaluate | onnx | dynamo |\n|---|---|---|---|---|\n";
 
 }  // namespace
 

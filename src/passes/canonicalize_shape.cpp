@@ -188,8 +188,9 @@ constexpr Rule kRules[] = {
      [](Pattern& p) {
        const Value x = p.any("x"), empty = p.any("empty");
        const bool first = p.choose("order", 2) == 0;
-       return p.op("aten::cat", {first ? std::vector<Value>{empty, x} : std::vector<Value>{x, empty},
-                                 p.size("axis")});
+       return p.op(
+           "aten::cat",
+           {first ? std::vector<Value>{empty, x} : std::vector<Value>{x, empty}, p.size("axis")});
      },
      [](Match& m) -> std::optional<Value> {
        const Value empty = m["empty"];

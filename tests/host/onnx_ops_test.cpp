@@ -35,12 +35,15 @@ const char* exception(const Golden& golden) {
 }
 
 /// A program of the case alone. Inputs that the graph does not read are left out when it runs.
-void check(const Golden& golden, const std::filesystem::path& folder, const std::string& stem) {
+void check(const Golden& golden, const std::filesystem::path& folder, const std::string& stem,
+           int64_t opset) {
   ExportedProgram program;
   program.graph = parse_graph(golden.text);
   std::vector<std::string> dropped;
-  const auto graph = onnx::lower(program, {}, &dropped);
-  onnx::write(*graph, {}, folder, stem, {});
+  const auto graph = onnx::lower(program, {.opset_version = opset}, &dropped);
+  onnx::WriteOptions write;
+  write.opset_version = opset;
+  onnx::write(*graph, {}, folder, stem, write);
   SessionOptions options;
   options.intra_op_threads = 1;
   const Session session = Session::open("onnx", folder / (stem + ".onnx"), options);
@@ -50,7 +53,9 @@ void check(const Golden& golden, const std::filesystem::path& folder, const std:
     op_cases::expect_near(golden, name, tensor, 16);
 }
 
-TEST(OnnxOps, GiveWhatPyTorchGives) {
+class OnnxOps : public testing::TestWithParam<int64_t> {};
+
+TEST_P(OnnxOps, GiveWhatPyTorchGives) {
   const golden::Scratch scratch;
   size_t ran = 0;
   for (size_t i = 0; i < op_cases::goldens().size(); ++i) {
@@ -58,7 +63,7 @@ TEST(OnnxOps, GiveWhatPyTorchGives) {
     if (exception(golden) != nullptr) continue;
     const std::string stem = "case" + std::to_string(i);
     try {
-      check(golden, scratch.path(), stem);
+      check(golden, scratch.path(), stem, GetParam());
       ++ran;
     } catch (const Error& error) {
       ADD_FAILURE() << golden.text << "\n" << error.what();
@@ -68,6 +73,8 @@ TEST(OnnxOps, GiveWhatPyTorchGives) {
   }
   EXPECT_GT(ran, 700u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Opsets, OnnxOps, testing::Values(18, 20, 24));
 
 }  // namespace
 }  // namespace slipway

@@ -66,8 +66,7 @@ Value Lower::in(size_t i) {
 
 std::vector<Value> Lower::ins(size_t i) {
   std::vector<Value> result;
-  for (Value v : args().values(i))
-    result.push_back(v.defined() ? state_.lowered.at(v) : Value());
+  for (Value v : args().values(i)) result.push_back(v.defined() ? state_.lowered.at(v) : Value());
   return result;
 }
 

@@ -53,8 +53,8 @@ Value index(Lower& l) {
   }
   ValueType type{l.out().dtype, plan.picked};
   for (const int64_t axis : plan.others) type.shape.push_back(l.in(0).dim(axis));
-  const Value found = l.typed(
-      "onnx::GatherND", {l.permute(l.in(0), indexed_first(plan)), stacked(l, plan)}, type);
+  const Value found =
+      l.typed("onnx::GatherND", {l.permute(l.in(0), indexed_first(plan)), stacked(l, plan)}, type);
   return l.permute(found, inverse(picked_first(plan)));
 }
 
@@ -88,8 +88,8 @@ Value updates(Lower& l) {
 
 Value scattered(Lower& l, const char* reduction) {
   const int64_t axis = l.args().axis(1, l.in(0).rank());
-  return l("onnx::ScatterElements", {l.in(0), l.in(2), updates(l), named("axis", axis),
-                                     named("reduction", reduction)});
+  return l("onnx::ScatterElements",
+           {l.in(0), l.in(2), updates(l), named("axis", axis), named("reduction", reduction)});
 }
 
 /// The dtype that ONNX Runtime orders elements of this dtype in.
@@ -100,11 +100,10 @@ DType ordered_as(DType d) {
 
 std::vector<Value> top(Lower& l, Sym count, int64_t axis, bool largest) {
   const DType d = ordered_as(l.in(0).dtype());
-  std::vector<Value> found =
-      l.typed_all("onnx::TopK",
-                  {l.in(0, d), l.size(count), named("axis", axis),
-                   named("largest", largest ? 1 : 0)},
-                  {{d, l.out(0).shape}, l.out(1)});
+  std::vector<Value> found = l.typed_all(
+      "onnx::TopK",
+      {l.in(0, d), l.size(count), named("axis", axis), named("largest", largest ? 1 : 0)},
+      {{d, l.out(0).shape}, l.out(1)});
   found[0] = l.cast(found[0], l.out(0).dtype);
   return found;
 }
@@ -122,7 +121,8 @@ template <const char* kOp>
 Value place(Lower& l) {
   Value x = l.in(0);
   const DType d = x.dtype();
-  if (!is_floating(d) || d == DType::kBF16) x = l.cast(x, d == DType::kI64 ? DType::kF64 : DType::kF32);
+  if (!is_floating(d) || d == DType::kBF16)
+    x = l.cast(x, d == DType::kI64 ? DType::kF64 : DType::kF32);
   if (l.has(1) && x.rank() > 0) {
     const int64_t axis = l.args().axis(1, x.rank());
     return l.typed(kOp, {x, named("axis", axis), named("keepdims", l.args().flag(2) ? 1 : 0)},

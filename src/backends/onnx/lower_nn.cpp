@@ -70,16 +70,16 @@ Value grouped_mm(Lower& l) {
   std::vector<Value> parts;
   Value start = zero;
   for (int64_t g = 0; g < groups; ++g) {
-    const Value end = l.typed("onnx::Slice",
-                              {ends, l.ints({g}), l.ints({g + 1}), zero, l.ints({1})},
-                              {DType::kI64, {1}});
-    const Value part = l.typed("onnx::Slice", {x, start, end, zero, l.ints({1})},
-                               {d, {rows, x.dim(1)}});
+    const Value end = l.typed(
+        "onnx::Slice", {ends, l.ints({g}), l.ints({g + 1}), zero, l.ints({1})}, {DType::kI64, {1}});
+    const Value part =
+        l.typed("onnx::Slice", {x, start, end, zero, l.ints({1})}, {d, {rows, x.dim(1)}});
     parts.push_back(l("onnx::MatMul", {part, l.group_matrix(1, g)}));
     start = end;
   }
   const Value left = l("onnx::Sub", {l.size(x.dim(0)), start});
-  const Value shape = l("onnx::Concat", {std::vector<Value>{left, l.size(width)}, named("axis", 0)});
+  const Value shape =
+      l("onnx::Concat", {std::vector<Value>{left, l.size(width)}, named("axis", 0)});
   parts.push_back(l.typed("onnx::Expand", {l.scalar(0.0, d), shape}, {d, {rows, width}}));
   return l.typed("onnx::Concat", {parts, named("axis", 0)}, l.out());
 }

@@ -23,10 +23,10 @@ const LoweringRow kRows[] = {
     {"aten::prod.dim_int",
      [](Lower& l) {
        const Value x = l.in(0, l.out().dtype);
-       return l.typed("onnx::ReduceProd",
-                      {x, l.ints({l.args().axis(1, x.rank())}),
-                       named("keepdims", l.args().flag(2) ? 1 : 0)},
-                      l.out());
+       return l.typed(
+           "onnx::ReduceProd",
+           {x, l.ints({l.args().axis(1, x.rank())}), named("keepdims", l.args().flag(2) ? 1 : 0)},
+           l.out());
      }},
     {"aten::log_softmax.int",
      [](Lower& l) {

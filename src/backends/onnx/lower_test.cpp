@@ -52,8 +52,7 @@ TEST(Lower, DropsInputsThatNothingReads) {
 }
 
 TEST(Lower, GeluIsAnOpFromOpset20) {
-  const std::string text =
-      "graph(%x: f32[2]) {\n  %0: f32[2] = aten::gelu(%x)\n  return y=%0\n}";
+  const std::string text = "graph(%x: f32[2]) {\n  %0: f32[2] = aten::gelu(%x)\n  return y=%0\n}";
   EXPECT_EQ(counts(*lowered(text))["onnx::Gelu"], 1);
   EXPECT_EQ(counts(*lowered(text, nullptr, 18))["onnx::Erf"], 1);
 }

@@ -32,12 +32,12 @@ Value convolution(Lower& l) {
   const ops::Window w = ops::convolution_window(l.args());
   return with_batch(l, w.axes(), [&](Value x, ValueType type) {
     if (w.transposed)
-      return l.typed("onnx::ConvTranspose",
-                     {x, l.in(1), l.in(2), named("dilations", syms(w.dilation)),
-                      named("group", w.groups), named("kernel_shape", syms(w.kernel)),
-                      named("output_padding", syms(w.output_padding)),
-                      named("pads", both_sides(w.padding)), named("strides", syms(w.stride))},
-                     std::move(type));
+      return l.typed(
+          "onnx::ConvTranspose",
+          {x, l.in(1), l.in(2), named("dilations", syms(w.dilation)), named("group", w.groups),
+           named("kernel_shape", syms(w.kernel)), named("output_padding", syms(w.output_padding)),
+           named("pads", both_sides(w.padding)), named("strides", syms(w.stride))},
+          std::move(type));
     return l.typed("onnx::Conv",
                    {x, l.in(1), l.in(2), named("dilations", syms(w.dilation)),
                     named("group", w.groups), named("kernel_shape", syms(w.kernel)),
@@ -50,9 +50,8 @@ Value max_pool(Lower& l) {
   const ops::Window w = ops::pooling_window(l.args());
   return with_batch(l, w.axes(), [&](Value x, ValueType type) {
     return l.typed("onnx::MaxPool",
-                   {x, named("dilations", syms(w.dilation)),
-                    named("kernel_shape", syms(w.kernel)), named("pads", both_sides(w.padding)),
-                    named("strides", syms(w.stride))},
+                   {x, named("dilations", syms(w.dilation)), named("kernel_shape", syms(w.kernel)),
+                    named("pads", both_sides(w.padding)), named("strides", syms(w.stride))},
                    std::move(type));
   });
 }
@@ -71,8 +70,7 @@ Value avg_pool(Lower& l) {
   if (!other) return averaged;
   double area = 1;
   for (const int64_t k : w.kernel) area *= static_cast<double>(k);
-  return l("onnx::Mul",
-           {averaged, l.scalar(area / l.args().number(6), l.out().dtype)});
+  return l("onnx::Mul", {averaged, l.scalar(area / l.args().number(6), l.out().dtype)});
 }
 
 Value pad(Lower& l) {
@@ -133,8 +131,9 @@ Value resize(Lower& l) {
   const Value resized = l.typed(
       "onnx::Resize",
       {x, none(), scales, sizes,
-       named("coordinate_transformation_mode",
-             nearest ? "asymmetric" : aligned ? "align_corners" : "half_pixel"),
+       named("coordinate_transformation_mode", nearest   ? "asymmetric"
+                                               : aligned ? "align_corners"
+                                                         : "half_pixel"),
        named("mode", kMode), named("nearest_mode", nearest ? "floor" : "round_prefer_floor")},
       {x.dtype(), out});
   return line ? l.reshape(resized, l.out().shape) : resized;

@@ -59,43 +59,55 @@ Values prelu(const Args& a) {
 const OpRow kRows[] = {
     written("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", softplus,
             kEach),
-    written("aten::log_sigmoid(Tensor self) -> Tensor",
-            [](const Args& a) -> Values { return {neg(soft_plus(a, neg(a.value(0))))}; }, kEach),
-    written("aten::mish(Tensor self) -> Tensor",
-            [](const Args& a) -> Values { return {a.value(0) * tanh(soft_plus(a, a.value(0)))}; },
-            kEach),
-    written("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-            [](const Args& a) -> Values {
-              const Value x = a.value(0);
-              return {where(positive(x), x, emit(a, "aten::mul.Scalar", x, a[1]))};
-            }, kEach),
-    written("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> "
-            "Tensor",
-            [](const Args& a) -> Values {
-              return exponential(a, a.number(1), a.number(2), a.number(3));
-            }, kEach),
-    written("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor",
-            [](const Args& a) -> Values {
-              return exponential(a, a.number(1), 1.0, 1.0 / a.number(1));
-            }, kEach),
-    written("aten::selu(Tensor self) -> Tensor",
-            [](const Args& a) -> Values {
-              return exponential(a, 1.6732632423543772, 1.0507009873554805, 1.0);
-            }, kEach),
+    written(
+        "aten::log_sigmoid(Tensor self) -> Tensor",
+        [](const Args& a) -> Values { return {neg(soft_plus(a, neg(a.value(0))))}; }, kEach),
+    written(
+        "aten::mish(Tensor self) -> Tensor",
+        [](const Args& a) -> Values { return {a.value(0) * tanh(soft_plus(a, a.value(0)))}; },
+        kEach),
+    written(
+        "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+        [](const Args& a) -> Values {
+          const Value x = a.value(0);
+          return {where(positive(x), x, emit(a, "aten::mul.Scalar", x, a[1]))};
+        },
+        kEach),
+    written(
+        "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> "
+        "Tensor",
+        [](const Args& a) -> Values {
+          return exponential(a, a.number(1), a.number(2), a.number(3));
+        },
+        kEach),
+    written(
+        "aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+        [](const Args& a) -> Values { return exponential(a, a.number(1), 1.0, 1.0 / a.number(1)); },
+        kEach),
+    written(
+        "aten::selu(Tensor self) -> Tensor",
+        [](const Args& a) -> Values {
+          return exponential(a, 1.6732632423543772, 1.0507009873554805, 1.0);
+        },
+        kEach),
     spelling("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
              [](const Args& a) -> Values { return {clamped(a, a.value(0), a[1], a[2])}; }),
     spelling("aten::relu6(Tensor self) -> Tensor",
              [](const Args& a) -> Values { return {clamped(a, a.value(0), Sym(0), Sym(6))}; }),
-    written("aten::hardsigmoid(Tensor self) -> Tensor",
-            [](const Args& a) -> Values { return {hard_gate(a, a.value(0))}; }, kEach),
-    written("aten::hardswish(Tensor self) -> Tensor",
-            [](const Args& a) -> Values { return {a.value(0) * hard_gate(a, a.value(0))}; }, kEach),
-    written("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-            [](const Args& a) -> Values {
-              const Value x = a.value(0);
-              return {where(compare("aten::gt.Scalar", x, OpArg(a[1])), x,
-                            number(a, size_t{2}, x.dtype()))};
-            }, kEach),
+    written(
+        "aten::hardsigmoid(Tensor self) -> Tensor",
+        [](const Args& a) -> Values { return {hard_gate(a, a.value(0))}; }, kEach),
+    written(
+        "aten::hardswish(Tensor self) -> Tensor",
+        [](const Args& a) -> Values { return {a.value(0) * hard_gate(a, a.value(0))}; }, kEach),
+    written(
+        "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+        [](const Args& a) -> Values {
+          const Value x = a.value(0);
+          return {where(compare("aten::gt.Scalar", x, OpArg(a[1])), x,
+                        number(a, size_t{2}, x.dtype()))};
+        },
+        kEach),
     written("aten::glu(Tensor self, int dim=-1) -> Tensor", glu),
     written("aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu),
 };

@@ -136,8 +136,9 @@ const OpRow kRows[] = {
     {"slipway::complex_mul(Tensor a, Tensor b) -> Tensor", pairs, nullptr, complex_mul},
     written("slipway::polar(Tensor abs, Tensor angle) -> Tensor",
             [](const Args& a) -> Values {
-              return {emit(a, "aten::stack", Values{a.value(0) * cos(a.value(1)),
-                                                    a.value(0) * sin(a.value(1))}, Sym(-1))};
+              return {emit(a, "aten::stack",
+                           Values{a.value(0) * cos(a.value(1)), a.value(0) * sin(a.value(1))},
+                           Sym(-1))};
             }),
 };
 

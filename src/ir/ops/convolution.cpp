@@ -67,38 +67,44 @@ Values adaptive(const Args& a) {
 
 const OpRow kRows[] = {
     {"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, "
-     "SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor", convolution,
-     eval::convolution},
+     "SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor",
+     convolution, eval::convolution},
     {"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, "
-     "SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor", convolution,
-     eval::convolution},
+     "SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor",
+     convolution, eval::convolution},
     {"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, "
-     "SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor", convolution,
-     eval::convolution},
+     "SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor",
+     convolution, eval::convolution},
     {"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, "
-     "str padding=\"valid\", SymInt[1] dilation=1, SymInt groups=1) -> Tensor", convolution,
-     eval::convolution},
+     "str padding=\"valid\", SymInt[1] dilation=1, SymInt groups=1) -> Tensor",
+     convolution, eval::convolution},
     {"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, "
-     "str padding=\"valid\", SymInt[2] dilation=1, SymInt groups=1) -> Tensor", convolution,
-     eval::convolution},
+     "str padding=\"valid\", SymInt[2] dilation=1, SymInt groups=1) -> Tensor",
+     convolution, eval::convolution},
     {"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, "
-     "str padding=\"valid\", SymInt[3] dilation=1, SymInt groups=1) -> Tensor", convolution,
-     eval::convolution},
+     "str padding=\"valid\", SymInt[3] dilation=1, SymInt groups=1) -> Tensor",
+     convolution, eval::convolution},
     {"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, "
      "SymInt[1] padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> "
-     "Tensor", convolution, eval::convolution},
+     "Tensor",
+     convolution, eval::convolution},
     {"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, "
      "SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, "
-     "SymInt[2] dilation=1) -> Tensor", convolution, eval::convolution},
+     "SymInt[2] dilation=1) -> Tensor",
+     convolution, eval::convolution},
     {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, "
      "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
-     "SymInt groups) -> Tensor", convolution, eval::convolution},
+     "SymInt groups) -> Tensor",
+     convolution, eval::convolution},
     {"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, "
-     "int[1] dilation=1, bool ceil_mode=False) -> Tensor", pooled, eval::max_pool},
+     "int[1] dilation=1, bool ceil_mode=False) -> Tensor",
+     pooled, eval::max_pool},
     {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
-     "int[2] dilation=1, bool ceil_mode=False) -> Tensor", pooled, eval::max_pool},
+     "int[2] dilation=1, bool ceil_mode=False) -> Tensor",
+     pooled, eval::max_pool},
     {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, "
-     "bool ceil_mode=False, bool count_include_pad=True) -> Tensor", pooled, eval::avg_pool},
+     "bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
+     pooled, eval::avg_pool},
     {"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
      "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
      pooled, eval::avg_pool},

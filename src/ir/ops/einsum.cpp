@@ -123,8 +123,9 @@ Values einsum(const Args& a) {
       a.fail("'" + t.axes + "' does not fit " + to_string(given[i].type()));
     for (size_t k = 0; k < t.axes.size(); ++k) {
       if (t.axes.find(t.axes[k]) != k)
-        throw Error(kUnsupported, "[ir] aten::einsum: got '" + t.axes + "', need each letter once "
-                                  "in a term: diagonals are not supported");
+        throw Error(kUnsupported, "[ir] aten::einsum: got '" + t.axes +
+                                      "', need each letter once "
+                                      "in a term: diagonals are not supported");
       const Sym size = given[i].dim(static_cast<int64_t>(k));
       require_equal(a, size, known.emplace(t.axes[k], size).first->second, "an axis's size");
     }

@@ -23,7 +23,9 @@ int64_t offset_of(const Shape& at, const Shape& sizes) {
   return offset;
 }
 
-Shape last(const Shape& shape, size_t count) { return {shape.end() - static_cast<int64_t>(count), shape.end()}; }
+Shape last(const Shape& shape, size_t count) {
+  return {shape.end() - static_cast<int64_t>(count), shape.end()};
+}
 
 /// Where tap k of the window at `out` lies in the input; false where that is padding.
 bool tap(const Window& w, const Shape& out, const Shape& k, const Shape& sizes, Shape& in) {
@@ -77,8 +79,8 @@ std::vector<Array> convolution(const EvalArgs& a) {
         const int64_t channel = group * in_each + c;
         const double* from = x.values.data() + (b * inputs + channel) * area;
         const double* kernel =
-            weight.values.data() + (w.transposed ? channel * out_each + o % out_each
-                                                 : o * in_each + c) * taps;
+            weight.values.data() +
+            (w.transposed ? channel * out_each + o % out_each : o * in_each + c) * taps;
         // A transposed convolution writes where the other one reads.
         for_each(w.transposed ? sizes : to, [&](const Shape& at) {
           for_each(w.kernel, [&](const Shape& k) {

@@ -108,7 +108,7 @@ std::vector<Array> flip(const EvalArgs& a) {
 std::vector<Array> upsample(const EvalArgs& a) {
   Array x = a.array(0);
   const Schema& schema = a.node().op->schema;
-  const Kind kind = schema.name.find("nearest") != std::string::npos  ? Kind::kNearest
+  const Kind kind = schema.name.find("nearest") != std::string::npos   ? Kind::kNearest
                     : schema.name.find("bicubic") != std::string::npos ? Kind::kCubic
                                                                        : Kind::kLinear;
   const int corners = schema.find("align_corners");

@@ -7,7 +7,9 @@ namespace slipway::ops::eval {
 namespace {
 
 /// The quotient that the dtype has: floating types round once before the mode applies.
-double quotient(double x, double y, bool floor) { return floor ? std::floor(x / y) : std::trunc(x / y); }
+double quotient(double x, double y, bool floor) {
+  return floor ? std::floor(x / y) : std::trunc(x / y);
+}
 
 /// The divisor's sign, as Python's %.
 double modulo(double x, double y) {

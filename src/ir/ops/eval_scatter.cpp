@@ -32,8 +32,8 @@ std::vector<int64_t> targets(const EvalArgs& a, Shape* shape) {
     const auto axis = static_cast<size_t>(plan.axes[n]);
     const auto from = broadcast_offsets(a, indices[n]->shape, picked);
     for (size_t i = 0; i < base.size(); ++i)
-      base[i] += own[axis] *
-                 checked(a, indices[n]->values[static_cast<size_t>(from[i])], x.shape[axis]);
+      base[i] +=
+          own[axis] * checked(a, indices[n]->values[static_cast<size_t>(from[i])], x.shape[axis]);
   }
   // The result's axes: some of the others, the picked ones, the rest of the others.
   std::vector<int64_t> strides, picks;
@@ -55,8 +55,7 @@ std::vector<int64_t> targets(const EvalArgs& a, Shape* shape) {
 std::vector<Array> scattered(const EvalArgs& a, bool add) {
   Array out = a.array(0);
   const Array& index = a.array(2);
-  const auto axis = static_cast<size_t>(
-      a.args().axis(1, static_cast<int64_t>(out.shape.size())));
+  const auto axis = static_cast<size_t>(a.args().axis(1, static_cast<int64_t>(out.shape.size())));
   const bool tensor = std::holds_alternative<Value>(a.args()[3]);
   const Array source = tensor ? a.array(3) : operand(a, 3, out.dtype);
   std::vector<int64_t> strides = strides_of(out.shape);

@@ -21,8 +21,7 @@ using op_cases::goldens;
 void expect_near(const Golden& golden, const Graph& graph, double roundings) {
   ASSERT_EQ(graph.outputs().size(), golden.outputs.size()) << golden.text;
   const auto outputs = evaluate(graph, golden.inputs);
-  for (const auto& [name, tensor] : outputs)
-    op_cases::expect_near(golden, name, tensor, roundings);
+  for (const auto& [name, tensor] : outputs) op_cases::expect_near(golden, name, tensor, roundings);
 }
 
 const Node* only_op(const Graph& graph) { return graph.outputs().at(0).value.node(); }

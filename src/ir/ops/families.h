@@ -34,14 +34,29 @@ std::span<const OpRow> spellings_math();
 
 /// All of them; a new family is one line here.
 inline std::vector<std::span<const OpRow>> families() {
-  return {pointwise(),          comparison(),       reduction(),
-          shape(),              creation(),         indexing(),
-          linear_algebra(),     normalization(),    composite(),
-          rounding(),           activation(),       statistics(),
-          statistical_norms(),  sorting(),          scatter_and_index(),
-          convolution_and_pooling(), padding(),     sums_of_products(),
-          attention_and_groups(), spellings_creation(), spellings_shape(),
-          spellings_pieces(),   spellings_math()};
+  return {pointwise(),
+          comparison(),
+          reduction(),
+          shape(),
+          creation(),
+          indexing(),
+          linear_algebra(),
+          normalization(),
+          composite(),
+          rounding(),
+          activation(),
+          statistics(),
+          statistical_norms(),
+          sorting(),
+          scatter_and_index(),
+          convolution_and_pooling(),
+          padding(),
+          sums_of_products(),
+          attention_and_groups(),
+          spellings_creation(),
+          spellings_shape(),
+          spellings_pieces(),
+          spellings_math()};
 }
 
 }  // namespace slipway::ops

@@ -40,10 +40,7 @@ inline const std::vector<Golden>& goldens() {
     std::ifstream file(std::string(SLIPWAY_SOURCE_DIR) + "/tests/golden/ops/cases.jsonl");
     for (std::string line; std::getline(file, line);) {
       const Json json = parse_json(line, "cases.jsonl");
-      Golden golden{json.at("op").get<std::string>(),
-                    json.at("graph").get<std::string>(),
-                    {},
-                    {}};
+      Golden golden{json.at("op").get<std::string>(), json.at("graph").get<std::string>(), {}, {}};
       for (const auto& [name, value] : json.at("inputs").items())
         golden.inputs[name] = tensor(value);
       for (const auto& [name, value] : json.at("outputs").items())
@@ -73,7 +70,7 @@ inline double rounding(DType dtype) {
 
 /// Output `name` within so many roundings of what PyTorch gave.
 inline void expect_near(const Golden& golden, const std::string& name, const Tensor& got,
-                 double roundings) {
+                        double roundings) {
   const Tensor& want = golden.outputs.at(name);
   ASSERT_EQ(got.dtype(), want.dtype()) << golden.text;
   ASSERT_EQ(got.shape(), want.shape()) << golden.text;

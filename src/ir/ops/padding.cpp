@@ -72,15 +72,20 @@ const OpRow kRows[] = {
              }),
     {"aten::flip(Tensor self, int[] dims) -> Tensor", flipped, eval::flip},
     {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
-     "Tensor", resized, eval::upsample},
+     "Tensor",
+     resized, eval::upsample},
     {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
-     "Tensor", resized, eval::upsample},
+     "Tensor",
+     resized, eval::upsample},
     {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
-     "float[]? scale_factors) -> Tensor", resized, eval::upsample},
+     "float[]? scale_factors) -> Tensor",
+     resized, eval::upsample},
     {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
-     "float[]? scale_factors) -> Tensor", resized, eval::upsample},
+     "float[]? scale_factors) -> Tensor",
+     resized, eval::upsample},
     {"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
-     "float[]? scale_factors) -> Tensor", resized, eval::upsample},
+     "float[]? scale_factors) -> Tensor",
+     resized, eval::upsample},
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ std::vector<ValueType> cast(const Args& a) {
 
 /// True division gives floating results for integers.
 std::vector<ValueType> division(const Args& a) {
-  return {{to_floating(promote(a.type(0), a.type(1))),
-           broadcast(a.type(0).shape, a.type(1).shape)}};
+  return {
+      {to_floating(promote(a.type(0), a.type(1))), broadcast(a.type(0).shape, a.type(1).shape)}};
 }
 
 const OpRow kRows[] = {

@@ -90,12 +90,14 @@ const OpRow kRows[] = {
     {"aten::sign(Tensor self) -> Tensor", not_bool, eval::sign, nullptr, kEach},
     {"aten::isnan(Tensor self) -> Tensor", bool_as_self, eval::isnan, nullptr, kEach},
     {"aten::isinf(Tensor self) -> Tensor", bool_as_self, eval::isinf, nullptr, kEach},
-    written("aten::isfinite(Tensor self) -> Tensor",
-            [](const Args& a) -> Values {
-              const Value odd = emit(a, "aten::logical_or", emit(a, "aten::isnan", a.value(0)),
-                                     emit(a, "aten::isinf", a.value(0)));
-              return {emit(a, "aten::logical_not", odd)};
-            }, kEach),
+    written(
+        "aten::isfinite(Tensor self) -> Tensor",
+        [](const Args& a) -> Values {
+          const Value odd = emit(a, "aten::logical_or", emit(a, "aten::isnan", a.value(0)),
+                                 emit(a, "aten::isinf", a.value(0)));
+          return {emit(a, "aten::logical_not", odd)};
+        },
+        kEach),
     {"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", bits, eval::bitwise_and,
      nullptr, kEach | kCommutes},
     {"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", bits, eval::bitwise_or,
@@ -123,44 +125,51 @@ const OpRow kRows[] = {
     {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", binary, eval::fmod, nullptr, kEach},
     {"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar, eval::fmod, nullptr,
      kEach},
-    {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamped,
-     eval::clamp, nullptr, kEach},
+    {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamped, eval::clamp,
+     nullptr, kEach},
     spelling("aten::clamp_min(Tensor self, Scalar min) -> Tensor",
              [](const Args& a) -> Values { return {emit(a, "aten::clamp", a.value(0), a[1])}; }),
-    spelling("aten::clamp_max(Tensor self, Scalar max) -> Tensor",
-             [](const Args& a) -> Values {
-               return {emit(a, "aten::clamp", a.value(0), none(), a[1])};
-             }),
+    spelling(
+        "aten::clamp_max(Tensor self, Scalar max) -> Tensor",
+        [](const Args& a) -> Values { return {emit(a, "aten::clamp", a.value(0), none(), a[1])}; }),
     spelling("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
              between<kMaximum, kMinimum>),
     spelling("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
              [](const Args& a) -> Values { return {emit(a, kMaximum, a.value(0), a.value(1))}; }),
     spelling("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
              [](const Args& a) -> Values { return {emit(a, kMinimum, a.value(0), a.value(1))}; }),
-    written("aten::logical_xor(Tensor self, Tensor other) -> Tensor",
-            [](const Args& a) -> Values {
-              return {compare("aten::ne.Tensor", to(a.value(0), DType::kBool),
-                              to(a.value(1), DType::kBool))};
-            }, kEach | kCommutes),
+    written(
+        "aten::logical_xor(Tensor self, Tensor other) -> Tensor",
+        [](const Args& a) -> Values {
+          return {compare("aten::ne.Tensor", to(a.value(0), DType::kBool),
+                          to(a.value(1), DType::kBool))};
+        },
+        kEach | kCommutes),
     // Infinities become the largest numbers of the dtype unless others are given.
     written("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, "
-            "float? neginf=None) -> Tensor", nan_to_num, kEach),
+            "float? neginf=None) -> Tensor",
+            nan_to_num, kEach),
     {"aten::tan(Tensor self) -> Tensor", floating_as_self, eval::tan, nullptr, kEach},
     {"aten::atan(Tensor self) -> Tensor", floating_as_self, eval::atan, nullptr, kEach},
     {"aten::log1p(Tensor self) -> Tensor", floating_as_self, eval::log1p,
      [](const Args& a) -> Values { return {emit(a, "aten::log", a.value(0) + 1.0)}; }, kEach},
     {"aten::expm1(Tensor self) -> Tensor", floating_as_self, eval::expm1,
      [](const Args& a) -> Values { return {exp(a.value(0)) - 1.0}; }, kEach},
-    written("aten::log2(Tensor self) -> Tensor",
-            [](const Args& a) -> Values {
-              return {emit(a, "aten::log", a.value(0)) * 1.4426950408889634};
-            }, kEach),
-    written("aten::exp2(Tensor self) -> Tensor",
-            [](const Args& a) -> Values { return {exp(a.value(0) * 0.6931471805599453)}; }, kEach),
-    written("aten::erfc(Tensor self) -> Tensor",
-            [](const Args& a) -> Values {
-              return {emit(a, "aten::rsub.Scalar", erf(a.value(0)), 1.0)};
-            }, kEach),
+    written(
+        "aten::log2(Tensor self) -> Tensor",
+        [](const Args& a) -> Values {
+          return {emit(a, "aten::log", a.value(0)) * 1.4426950408889634};
+        },
+        kEach),
+    written(
+        "aten::exp2(Tensor self) -> Tensor",
+        [](const Args& a) -> Values { return {exp(a.value(0) * 0.6931471805599453)}; }, kEach),
+    written(
+        "aten::erfc(Tensor self) -> Tensor",
+        [](const Args& a) -> Values {
+          return {emit(a, "aten::rsub.Scalar", erf(a.value(0)), 1.0)};
+        },
+        kEach),
 };
 
 }  // namespace

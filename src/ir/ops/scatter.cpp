@@ -12,9 +12,7 @@ void require_indices(const Args& a, size_t i) {
   if (d != DType::kI64 && d != DType::kI32) a.fail("indices must be int64 or int32");
 }
 
-std::vector<ValueType> index(const Args& a) {
-  return {{a.type(0).dtype, index_plan(a).result}};
-}
+std::vector<ValueType> index(const Args& a) { return {{a.type(0).dtype, index_plan(a).result}}; }
 
 std::vector<ValueType> index_put(const Args& a) {
   const SymShape result = index_plan(a).result;
@@ -51,8 +49,7 @@ Values index_add(const Args& a) {
   require_indices(a, 2);
   std::vector<Value> indices(static_cast<size_t>(axis) + 1);
   indices.back() = a.value(2);
-  const Value added =
-      a.number(4) == 1.0 ? source : emit(a, "aten::mul.Scalar", source, a[4]);
+  const Value added = a.number(4) == 1.0 ? source : emit(a, "aten::mul.Scalar", source, a[4]);
   return {emit(a, "aten::index_put", self, indices, added, true)};
 }
 
@@ -60,7 +57,8 @@ const OpRow kRows[] = {
     {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index, eval::index},
     // Without accumulate, of equal indices any one wins.
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
-     "Tensor", index_put, eval::index_put},
+     "Tensor",
+     index_put, eval::index_put},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter,
      eval::scatter},
     {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter,
@@ -68,7 +66,8 @@ const OpRow kRows[] = {
     {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter,
      eval::scatter_add},
     spelling("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, "
-             "Scalar alpha=1) -> Tensor", index_add),
+             "Scalar alpha=1) -> Tensor",
+             index_add),
 };
 
 }  // namespace

@@ -51,36 +51,37 @@ constexpr char kArgMax[] = "aten::argmax", kArgMin[] = "aten::argmin";
 
 const OpRow kRows[] = {
     {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
-     "(Tensor values, Tensor indices)", topk, eval::topk},
+     "(Tensor values, Tensor indices)",
+     topk, eval::topk},
     // Equal elements keep their order.
     {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> "
-     "(Tensor values, Tensor indices)", sorted<1>, eval::sort},
+     "(Tensor values, Tensor indices)",
+     sorted<1>, eval::sort},
     spelling("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) "
              "-> (Tensor values, Tensor indices)",
              [](const Args& a) -> Values {
-               return a.graph().emit_all(get_op("aten::sort"),
-                                         {a.value(0), a.sym(2), a.flag(3)});
+               return a.graph().emit_all(get_op("aten::sort"), {a.value(0), a.sym(2), a.flag(3)});
              }),
-    spelling("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-             [](const Args& a) -> Values {
-               return {a.graph().emit_all(get_op("aten::sort"),
-                                          {a.value(0), a.sym(1), a.flag(2)})[1]};
-             }),
-    spelling("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, "
-             "bool descending=False) -> Tensor",
-             [](const Args& a) -> Values {
-               return {a.graph().emit_all(get_op("aten::sort"),
-                                          {a.value(0), a.sym(2), a.flag(3)})[1]};
-             }),
+    spelling(
+        "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        [](const Args& a) -> Values {
+          return {a.graph().emit_all(get_op("aten::sort"), {a.value(0), a.sym(1), a.flag(2)})[1]};
+        }),
+    spelling(
+        "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, "
+        "bool descending=False) -> Tensor",
+        [](const Args& a) -> Values {
+          return {a.graph().emit_all(get_op("aten::sort"), {a.value(0), a.sym(2), a.flag(3)})[1]};
+        }),
     // The first of equal elements.
-    {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", place,
-     eval::argmax},
-    {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", place,
-     eval::argmin},
+    {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", place, eval::argmax},
+    {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", place, eval::argmin},
     spelling("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> "
-             "(Tensor values, Tensor indices)", extremum<kMax, kArgMax>),
+             "(Tensor values, Tensor indices)",
+             extremum<kMax, kArgMax>),
     spelling("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> "
-             "(Tensor values, Tensor indices)", extremum<kMin, kArgMin>),
+             "(Tensor values, Tensor indices)",
+             extremum<kMin, kArgMin>),
 };
 
 }  // namespace

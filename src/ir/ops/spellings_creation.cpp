@@ -17,8 +17,9 @@ Values like_other(const Args& a) { return {to(a.value(0), a.type(1).dtype)}; }
 
 Values dropout(const Args& a) {
   if (a.flag(2))
-    throw Error(kUnsupported, "[ir] " + a.op().name() + ": got train=true, need false: graphs are "
-                              "for inference");
+    throw Error(kUnsupported, "[ir] " + a.op().name() +
+                                  ": got train=true, need false: graphs are "
+                                  "for inference");
   return {a.value(0)};
 }
 
@@ -63,7 +64,8 @@ Value spread(const Args& a, Value source) {
 
 const OpRow kRows[] = {
     spelling("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> "
-             "Tensor(a)", same),
+             "Tensor(a)",
+             same),
     spelling("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", same),
     spelling("aten::detach(Tensor(a) self) -> Tensor(a)", same),
     spelling("aten::alias(Tensor(a) self) -> Tensor(a)", same),
@@ -73,29 +75,33 @@ const OpRow kRows[] = {
     spelling("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout),
     spelling("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, "
              "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
-             "Tensor(a)", converted<2>),
+             "Tensor(a)",
+             converted<2>),
     spelling("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, "
-             "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted<1>),
+             "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+             converted<1>),
     spelling("aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, "
              "Layout? layout=None, Device? device=None, bool? pin_memory=None, "
              "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
-             "Tensor(a)", converted<1>),
+             "Tensor(a)",
+             converted<1>),
     spelling("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, "
-             "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", like_other),
+             "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+             like_other),
     spelling("aten::type_as(Tensor self, Tensor other) -> Tensor", like_other),
     spelling("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
              [](const Args& a) -> Values { return {spread(a, a.value(1))}; }),
     spelling("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
              [](const Args& a) -> Values {
-               return {emit(a, "aten::full", a.type(0).shape, a[1],
-                            named("dtype", a.type(0).dtype))};
+               return {
+                   emit(a, "aten::full", a.type(0).shape, a[1], named("dtype", a.type(0).dtype))};
              }),
     spelling("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
              [](const Args& a) -> Values { return {spread(a, a.value(1))}; }),
     spelling("aten::zero(Tensor self) -> Tensor",
              [](const Args& a) -> Values {
-               return {emit(a, "aten::full", a.type(0).shape, Sym(0),
-                            named("dtype", a.type(0).dtype))};
+               return {
+                   emit(a, "aten::full", a.type(0).shape, Sym(0), named("dtype", a.type(0).dtype))};
              }),
     spelling("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, "
              "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -107,28 +113,33 @@ const OpRow kRows[] = {
     spelling("aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, "
              "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
              new_filled<0>),
-    spelling("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "
-             "ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-             "bool? pin_memory=None) -> Tensor",
-             [](const Args& a) -> Values {
-               return filled(a, a.syms(1), a[2], 3, a.type(0).dtype);
-             }),
+    spelling(
+        "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "
+        "ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+        "bool? pin_memory=None) -> Tensor",
+        [](const Args& a) -> Values { return filled(a, a.syms(1), a[2], 3, a.type(0).dtype); }),
     spelling("aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
-             "Device? device=None, bool? pin_memory=None) -> Tensor", fill<1>),
+             "Device? device=None, bool? pin_memory=None) -> Tensor",
+             fill<1>),
     spelling("aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
-             "Device? device=None, bool? pin_memory=None) -> Tensor", fill<0>),
+             "Device? device=None, bool? pin_memory=None) -> Tensor",
+             fill<0>),
     spelling("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, "
              "Layout? layout=None, Device? device=None, bool? pin_memory=None, "
-             "MemoryFormat? memory_format=None) -> Tensor", fill<0>),
+             "MemoryFormat? memory_format=None) -> Tensor",
+             fill<0>),
     spelling("aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
              "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> "
-             "Tensor", filled_like<1>),
+             "Tensor",
+             filled_like<1>),
     spelling("aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
              "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> "
-             "Tensor", filled_like<0>),
+             "Tensor",
+             filled_like<0>),
     spelling("aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
              "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> "
-             "Tensor", filled_like<0>),
+             "Tensor",
+             filled_like<0>),
     spelling("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, "
              "Layout? layout=None, Device? device=None, bool? pin_memory=None, "
              "MemoryFormat? memory_format=None) -> Tensor",

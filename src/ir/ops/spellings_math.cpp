@@ -63,9 +63,11 @@ const OpRow kRows[] = {
                return {emit(a, "aten::pow.Tensor_Scalar", a.value(0), Sym(2))};
              }),
     spelling("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, "
-             "Scalar alpha=1) -> Tensor", plus_product),
+             "Scalar alpha=1) -> Tensor",
+             plus_product),
     spelling("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
-             "Scalar alpha=1) -> Tensor", plus_product),
+             "Scalar alpha=1) -> Tensor",
+             plus_product),
     spelling("aten::bmm(Tensor self, Tensor mat2) -> Tensor", product),
     spelling("aten::mm(Tensor self, Tensor mat2) -> Tensor", product),
     spelling("aten::mv(Tensor self, Tensor vec) -> Tensor", product),
@@ -79,14 +81,14 @@ const OpRow kRows[] = {
     spelling("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> "
              "Tensor",
              [](const Args& a) -> Values {
-               return {emit(a, kAdd, a.value(0), a.value(1) * a.value(2),
-                            named("alpha", OpArg(a[3])))};
+               return {
+                   emit(a, kAdd, a.value(0), a.value(1) * a.value(2), named("alpha", OpArg(a[3])))};
              }),
     spelling("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> "
              "Tensor",
              [](const Args& a) -> Values {
-               return {emit(a, kAdd, a.value(0), a.value(1) / a.value(2),
-                            named("alpha", OpArg(a[3])))};
+               return {
+                   emit(a, kAdd, a.value(0), a.value(1) / a.value(2), named("alpha", OpArg(a[3])))};
              }),
     spelling("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
              [](const Args& a) -> Values {

@@ -210,7 +210,8 @@ Values meshgrid(const Args& a) {
 /// True places take the source's elements in order.
 Values masked_scatter(const Args& a) {
   const Value self = a.value(0);
-  const Value mask = a.type(1).shape == self.shape() ? a.value(1) : expand(a.value(1), self.shape());
+  const Value mask =
+      a.type(1).shape == self.shape() ? a.value(1) : expand(a.value(1), self.shape());
   if (mask.dtype() != DType::kBool) a.fail("the mask must be bool");
   if (a.type(2).dtype != self.dtype()) a.fail("self and source differ in dtype");
   const Value line = view(mask, {numel(self.shape())});
@@ -228,22 +229,28 @@ const OpRow kRows[] = {
             masked_scatter),
     spelling("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk),
     spelling("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> "
-             "Tensor(a)[]", split),
+             "Tensor(a)[]",
+             split),
     spelling("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
              split),
     spelling("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> "
-             "Tensor(a)[]", split_sizes),
+             "Tensor(a)[]",
+             split_sizes),
     spelling("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> "
-             "Tensor(a)[]", split_sizes),
+             "Tensor(a)[]",
+             split_sizes),
     spelling("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind),
     spelling("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> "
-             "Tensor(a)[]", tensor_split),
+             "Tensor(a)[]",
+             tensor_split),
     spelling("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat),
     spelling("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, "
-             "SymInt? output_size=None) -> Tensor", repeat_interleave),
+             "SymInt? output_size=None) -> Tensor",
+             repeat_interleave),
     spelling("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll),
     spelling("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, "
-             "SymInt? end=None, SymInt step=1) -> Tensor", slice_scatter),
+             "SymInt? end=None, SymInt step=1) -> Tensor",
+             slice_scatter),
     spelling("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
              select_scatter),
 };

@@ -31,9 +31,7 @@ Values moved(const Args& a, std::vector<int64_t> sources, std::vector<int64_t> t
   return {permute(a.value(0), axes)};
 }
 
-Values swapped(const Args& a) {
-  return {transpose(a.value(0), a.integer(1), a.integer(2))};
-}
+Values swapped(const Args& a) { return {transpose(a.value(0), a.integer(1), a.integer(2))}; }
 
 Values reversed(const Args& a) {
   std::vector<int64_t> axes(a.type(0).shape.size());
@@ -107,7 +105,8 @@ const OpRow kRows[] = {
     spelling("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
              [](const Args& a) -> Values { return moved(a, a.integers(1), a.integers(2)); }),
     spelling("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> "
-             "Tensor(a)", flatten),
+             "Tensor(a)",
+             flatten),
     spelling("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
              unflatten),
     spelling("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)",

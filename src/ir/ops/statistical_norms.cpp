@@ -33,8 +33,9 @@ Value by_group(const Args& a, Sym groups, double eps) {
 
 Values batch_norm(const Args& a) {
   if (a.flag(5))
-    throw Error(kUnsupported, "[ir] aten::batch_norm: got training=true, need false: graphs are "
-                              "for inference");
+    throw Error(kUnsupported,
+                "[ir] aten::batch_norm: got training=true, need false: graphs are "
+                "for inference");
   const Value x = a.value(0);
   if (x.rank() < 2) a.fail("needs [batch, channels, ...]");
   if (!a.has(3) || !a.has(4)) a.fail("needs running_mean and running_var");
@@ -56,10 +57,12 @@ const OpRow kRows[] = {
             }),
     written("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
             "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> "
-            "Tensor", batch_norm),
+            "Tensor",
+            batch_norm),
     written("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, "
             "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
-            "float eps, bool cudnn_enabled) -> Tensor", instance_norm),
+            "float eps, bool cudnn_enabled) -> Tensor",
+            instance_norm),
 };
 
 }  // namespace

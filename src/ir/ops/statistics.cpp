@@ -91,8 +91,9 @@ Values histc(const Args& a) {
   const double low = a.number(2), high = a.number(3);
   if (bins < 1 || bins > 65536) a.fail("needs 1 to 65536 bins");
   if (low >= high)
-    throw Error(kUnsupported, "[ir] aten::histc: need min < max: ranges that the elements decide "
-                              "are not supported");
+    throw Error(kUnsupported,
+                "[ir] aten::histc: need min < max: ranges that the elements decide "
+                "are not supported");
   const Value x = view(to(a.value(0), DType::kF32), {numel(a.type(0).shape), 1});
   const auto first = static_cast<float>(low), last = static_cast<float>(high);
   const float step = (last - first) / static_cast<float>(bins);

@@ -33,8 +33,9 @@ std::vector<int64_t> named_padding(const Args& a, const Window& w, const std::st
     const int64_t reach = w.dilation[i] * (w.kernel[i] - 1);
     if (w.stride[i] != 1) a.fail("padding 'same' needs a stride of 1");
     if (reach % 2 != 0)
-      throw Error(kUnsupported, "[ir] " + a.op().name() + ": padding 'same' of an even kernel; pad "
-                                "the input before");
+      throw Error(kUnsupported, "[ir] " + a.op().name() +
+                                    ": padding 'same' of an even kernel; pad "
+                                    "the input before");
     padding[i] = reach / 2;
   }
   return padding;
@@ -93,9 +94,9 @@ SymShape windowed(const Window& w, const SymShape& input, SymShape lead) {
   for (size_t i = 0; i < w.axes(); ++i) {
     const Sym size = input[input.size() - w.axes() + i];
     const int64_t reach = w.dilation[i] * (w.kernel[i] - 1);
-    lead.push_back(
-        w.transposed ? (size - 1) * w.stride[i] - 2 * w.padding[i] + reach + w.output_padding[i] + 1
-                     : floordiv(size + (2 * w.padding[i] - reach - 1), w.stride[i]) + 1);
+    lead.push_back(w.transposed ? (size - 1) * w.stride[i] - 2 * w.padding[i] + reach +
+                                      w.output_padding[i] + 1
+                                : floordiv(size + (2 * w.padding[i] - reach - 1), w.stride[i]) + 1);
   }
   return lead;
 }
