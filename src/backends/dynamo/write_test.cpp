@@ -176,6 +176,19 @@ TEST(WriteDynamo, PromisedBoundsAreCheckedByTheGraph) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "_operator.le"), 1);
 }
 
+TEST(WriteDynamo, ListsAndTuplesOfResultsReadBack) {
+  const TestFolder folder;
+  const ExportedProgram program = lowered(R"(dims: b in 1..
+graph(%x: f32[b, 6]) {
+  %0: f32[b, 2], %1: f32[b, 4] = aten::split_with_sizes(%x, [2, 4], 1)
+  %2: f32[b, 3], %3: i64[b, 3] = aten::topk(%x, 3)
+  return a=%0, b=%1, c=%2, d=%3
+})");
+  write(*program.graph, folder.path(), "model", options_of(*program.graph));
+  const Imported back = import_program(ProgramFile::open(folder / "model.pt2"));
+  EXPECT_EQ(print(*back.program.graph), print(*program.graph));
+}
+
 TEST(WriteDynamo, ATiedWeightIsStoredOnceAndEqualProgramsAreEqualBytes) {
   const TestFolder folder;
   const auto make = [&](const std::string& name) {
