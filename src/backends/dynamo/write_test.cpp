@@ -91,6 +91,23 @@ graph(%q: f32[1, 4, s, 8]) {
   EXPECT_NE(text.find("aten::tanh"), std::string::npos);
 }
 
+TEST(LowerDynamo, ProductsOfGroupsAreTorchsOwnOpWithZerosBehindTheLast) {
+  const ExportedProgram program = lowered(R"(dims: s in 1..
+graph(%x: f32[s, 8], %w: f32[3, 8, 4], %ends: i64[3]) {
+  %0: f32[s, 4] = slipway::grouped_mm(%x, %w, %ends)
+  return y=%0
+})");
+  const std::string text = print(*program.graph);
+  EXPECT_TRUE(contains(text, "f32[s, 4] = aten::_grouped_mm(%x, %w, "));
+  EXPECT_TRUE(contains(text, "f32[s, 4] = aten::where.self("));
+  const ExportedProgram narrow = lowered(R"(dims: s in 1..
+graph(%x: f32[s, 8], %w: f32[3, 8, 5], %ends: i64[3]) {
+  %0: f32[s, 5] = slipway::grouped_mm(%x, %w, %ends)
+  return y=%0
+})");
+  EXPECT_EQ(print(*narrow.graph).find("_grouped_mm"), std::string::npos);  // torch would refuse it
+}
+
 TEST(LowerDynamo, ListsOpsWithoutAnAtenForm) {
   const std::string message = error_of(kUnsupported, [] {
     lowered(
