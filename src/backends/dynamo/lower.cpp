@@ -6,24 +6,12 @@
 
 #include <map>
 
+#include "ir/build.h"
 #include "passes/decompose.h"
 #include "passes/renaming.h"
 
 namespace slipway::dynamo {
 namespace {
-
-std::vector<ValueType> attention_type(const Args& a) {
-  SymShape shape = a.type(0).shape;
-  shape.back() = a.type(2).shape.back();
-  return {{a.type(0).dtype, std::move(shape)}};
-}
-
-constexpr OpRow kRows[] = {
-    {.schema = "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
-               "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "
-               "float? scale=None, bool enable_gqa=False) -> Tensor",
-     .infer = attention_type},
-};
 
 bool is_aten(const Op& op) { return op.name().starts_with("aten::"); }
 
@@ -35,15 +23,40 @@ Value fused_attention(const Args& a) {
                                   named("scale", a.number(4)), named("enable_gqa", grouped)});
 }
 
-void fuse_attention(Graph& graph) {
+/// Torch's op for the products of groups, and zeros in the rows of no group.
+Value fused_groups(const Args& a) {
+  Graph& graph = a.value(0).graph();
+  const Value x = a.value(0), ends = a.value(2);
+  const Value product = graph.emit("aten::_grouped_mm", {x, a.value(1), to(ends, DType::kI32)});
+  const Value rows = unsqueeze(arange(graph, 0, x.dim(0)), 1);
+  const Value used = graph.emit("aten::lt.Tensor", {rows, select(ends, 0, -1)});
+  return where(used, product, full(graph, {}, 0.0, x.dtype()));
+}
+
+/// Torch's op wants rows of whole 16 bytes.
+bool has_fused_groups(const Args& a) {
+  const auto whole = [](Sym size, DType dtype) {
+    return size.is_const() && size.value() * itemsize(dtype) % 16 == 0;
+  };
+  const ValueType& weight = a.type(1);
+  return whole(weight.shape[1], weight.dtype) && whole(weight.shape[2], weight.dtype);
+}
+
+/// The one op of torch for a composite; undefined where there is none.
+Value fused(const Node& node) {
+  const Args a = node.arguments();
+  if (node.op->name() == "slipway::attention" && a.number(5) == 0) return fused_attention(a);
+  if (node.op->name() == "slipway::grouped_mm" && has_fused_groups(a)) return fused_groups(a);
+  return {};
+}
+
+void fuse(Graph& graph) {
   Renaming renaming;
   for (Node* node : graph.order()) {
     renaming.apply(*node);
-    if (node->kind != NodeKind::kOp || node->op->name() != "slipway::attention") continue;
-    const Args a = node->arguments();
-    if (a.number(5) > 0) continue;
+    if (node->kind != NodeKind::kOp) continue;
     const ScopeGuard scope(graph, node->scope);
-    renaming.add(node->out(), fused_attention(a));
+    if (const Value value = fused(*node); value.defined()) renaming.add(node->out(), value);
   }
   renaming.finish(graph);
   graph.drop_dead();
@@ -64,12 +77,9 @@ void refuse_others(const Graph& graph) {
 
 }  // namespace
 
-std::span<const OpRow> dynamo_ops() { return kRows; }
-
 void lower(ExportedProgram& program) {
-  register_ops(dynamo_ops());
   Graph& graph = *program.graph;
-  fuse_attention(graph);
+  fuse(graph);
   decompose(graph, is_aten);
   refuse_others(graph);
   const Op& reshape = get_op("aten::reshape");

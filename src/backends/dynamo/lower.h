@@ -10,9 +10,10 @@
 namespace slipway::dynamo {
 
 /// Makes a program's graph one of ATen ops only, in place: composites become their bodies,
-/// attention without a soft-cap becomes aten::scaled_dot_product_attention, and every view becomes
-/// a reshape, because torch's memory may lie in another order than the sizes say.
-/// Error{kUnsupported} lists the ops that are left without an ATen form, with counts.
+/// attention without a soft-cap becomes aten::scaled_dot_product_attention, products of groups
+/// become aten::_grouped_mm, and every view becomes a reshape, because torch's memory may lie in
+/// another order than the sizes say. Error{kUnsupported} lists the ops that are left without an
+/// ATen form, with counts.
 void lower(ExportedProgram& program);
 
 /// An input that the program updates in place: torch writes the caller's memory.
@@ -24,8 +25,5 @@ struct Update {
 /// The inputs that are outputs of the same name and type: slots of a static cache and their
 /// counts. Memory that grows is another type and no update.
 std::vector<Update> updates_of(const Graph& graph);
-
-/// Rows of ATen ops that only this back end emits; registered by lower().
-std::span<const OpRow> dynamo_ops();
 
 }  // namespace slipway::dynamo

@@ -91,6 +91,23 @@ graph(%q: f32[1, 4, s, 8]) {
   EXPECT_NE(text.find("aten::tanh"), std::string::npos);
 }
 
+TEST(LowerDynamo, ProductsOfGroupsAreTorchsOwnOpWithZerosBehindTheLast) {
+  const ExportedProgram program = lowered(R"(dims: s in 1..
+graph(%x: f32[s, 8], %w: f32[3, 8, 4], %ends: i64[3]) {
+  %0: f32[s, 4] = slipway::grouped_mm(%x, %w, %ends)
+  return y=%0
+})");
+  const std::string text = print(*program.graph);
+  EXPECT_TRUE(contains(text, "f32[s, 4] = aten::_grouped_mm(%x, %w, "));
+  EXPECT_TRUE(contains(text, "f32[s, 4] = aten::where.self("));
+  const ExportedProgram narrow = lowered(R"(dims: s in 1..
+graph(%x: f32[s, 8], %w: f32[3, 8, 5], %ends: i64[3]) {
+  %0: f32[s, 5] = slipway::grouped_mm(%x, %w, %ends)
+  return y=%0
+})");
+  EXPECT_EQ(print(*narrow.graph).find("_grouped_mm"), std::string::npos);  // torch would refuse it
+}
+
 TEST(LowerDynamo, ListsOpsWithoutAnAtenForm) {
   const std::string message = error_of(kUnsupported, [] {
     lowered(
@@ -174,6 +191,19 @@ TEST(WriteDynamo, PromisedBoundsAreCheckedByTheGraph) {
   const std::vector<std::string> names = targets(made.program);
   EXPECT_EQ(std::count(names.begin(), names.end(), "torch.ops.aten._assert_scalar.default"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "_operator.le"), 1);
+}
+
+TEST(WriteDynamo, ListsAndTuplesOfResultsReadBack) {
+  const TestFolder folder;
+  const ExportedProgram program = lowered(R"(dims: b in 1..
+graph(%x: f32[b, 6]) {
+  %0: f32[b, 2], %1: f32[b, 4] = aten::split_with_sizes(%x, [2, 4], 1)
+  %2: f32[b, 3], %3: i64[b, 3] = aten::topk(%x, 3)
+  return a=%0, b=%1, c=%2, d=%3
+})");
+  write(*program.graph, folder.path(), "model", options_of(*program.graph));
+  const Imported back = import_program(ProgramFile::open(folder / "model.pt2"));
+  EXPECT_EQ(print(*back.program.graph), print(*program.graph));
 }
 
 TEST(WriteDynamo, ATiedWeightIsStoredOnceAndEqualProgramsAreEqualBytes) {

@@ -109,6 +109,13 @@ Values grouped_mm_body(const Args& a) {
   return {out};
 }
 
+/// Torch's own op of these products. What it leaves in rows from the last offset on is not defined.
+std::vector<ValueType> torch_grouped_mm(const Args& a) {
+  if (!a.has(2) || a.has(3) || a.has(4))
+    a.fail("only products of groups of rows are known: with offs, without bias and out_dtype");
+  return grouped_mm(a);
+}
+
 std::vector<ValueType> pairs(const Args& a) {
   const SymShape& shape = a.type(0).shape;
   if (shape.empty() || !shape.back().is_const(2)) a.fail("needs pairs [..., 2]");
@@ -132,6 +139,12 @@ const OpRow kRows[] = {
     // Rows [offs[g - 1], offs[g]) times weight[g]; rows from the last offset on are zero.
     {"slipway::grouped_mm(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm,
      eval::grouped_mm, grouped_mm_body},
+    {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
+     "ScalarType? out_dtype=None) -> Tensor",
+     torch_grouped_mm, nullptr,
+     [](const Args& a) -> Values {
+       return {emit(a, "slipway::grouped_mm", a.value(0), a.value(1), a.value(2))};
+     }},
     // Complex numbers are pairs (real, imaginary) along the last axis.
     {"slipway::complex_mul(Tensor a, Tensor b) -> Tensor", pairs, nullptr, complex_mul},
     written("slipway::polar(Tensor abs, Tensor angle) -> Tensor",

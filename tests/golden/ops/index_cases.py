@@ -193,6 +193,10 @@ def products(g):
     case("slipway::complex_mul", a, b, expect=torch.view_as_real(product))
     size, angle = floats(2, 3, low=0), floats(2, 3)
     case("slipway::polar", size, angle, expect=torch.view_as_real(torch.polar(size, angle)))
+    rows, weight = floats(7, 4), floats(3, 4, 8)
+    for ends in ([2, 2, 7], [7, 7, 7]):
+        case("aten::_grouped_mm", rows, weight, torch.tensor(ends, dtype=torch.int32),
+             symbols={"x0": {0: "n"}})
 
 
 FAMILIES = (sorting, indexing, windows, products)
