@@ -228,8 +228,8 @@ class Compiler {
     const size_t operands =
         instruction.operands.size() - (instruction.action == Action::kCond ? 1 : 0);
     if (instruction.subgraphs.size() != graphs)
-      throw Error(kInvalid, fmt::format("it has {} graphs, need {}", instruction.subgraphs.size(),
-                                        graphs));
+      throw Error(kInvalid,
+                  fmt::format("it has {} graphs, need {}", instruction.subgraphs.size(), graphs));
     for (const int32_t index : instruction.subgraphs)
       if (const size_t takes = code_.subgraphs[static_cast<size_t>(index)].inputs.size();
           takes != operands)

@@ -168,8 +168,9 @@ class Frame {
     const auto check = [](const at::Tensor& tensor) {
       const Memory memory = memory_of(tensor);
       if (memory == Memory::kMapped || memory == Memory::kCaller)
-        throw Error(kUnsupported, "writes in place to a weight or an input in a way that was not "
-                                  "seen when the file was loaded");
+        throw Error(kUnsupported,
+                    "writes in place to a weight or an input in a way that was not "
+                    "seen when the file was loaded");
     };
     for (size_t i = 0; i < arguments.size(); ++i) {
       const auto* alias = arguments[i].alias_info();

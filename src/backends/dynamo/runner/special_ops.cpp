@@ -22,8 +22,8 @@ at::Tensor grouped_mm(const at::Tensor& input, const at::Tensor& weight,
                 fmt::format("got shapes [{}], [{}] and [{}], need [S, K], [E, K, N] and [E]",
                             fmt::join(input.sizes(), ", "), fmt::join(weight.sizes(), ", "),
                             fmt::join(offsets.sizes(), ", ")));
-  const at::Tensor ends = offsets.to(c10::Device(c10::DeviceType::CPU), c10::ScalarType::Long)
-                              .contiguous();
+  const at::Tensor ends =
+      offsets.to(c10::Device(c10::DeviceType::CPU), c10::ScalarType::Long).contiguous();
   const int64_t* end_of = ends.const_data_ptr<int64_t>();
   const int64_t rows = input.size(0);
   at::Tensor output = at::zeros({rows, weight.size(2)}, input.options());
@@ -31,8 +31,8 @@ at::Tensor grouped_mm(const at::Tensor& input, const at::Tensor& weight,
   for (int64_t group = 0; group < ends.size(0); ++group) {
     const int64_t end = end_of[group];
     if (end < begin || end > rows)
-      throw Error(kInvalid, fmt::format("group {} ends at row {}, need {} to {}", group, end, begin,
-                                        rows));
+      throw Error(kInvalid,
+                  fmt::format("group {} ends at row {}, need {} to {}", group, end, begin, rows));
     if (begin == end) continue;
     at::Tensor part = output.slice(0, begin, end);
     at::mm_out(part, input.slice(0, begin, end), weight.select(0, group));
