@@ -43,6 +43,7 @@ enum class Action : uint8_t {
   kAssertScalar,    ///< _assert_scalar: number, message
   kConstrainRange,  ///< sym_constrain_range: number, min, max
   kGroupedMm,       ///< transformers::grouped_mm_fallback: input, weight, offsets
+  kLinear,          ///< aten::linear: input, weight, bias
   kCond,            ///< condition, then the operands of both subgraphs
   kWhile,           ///< operands of both subgraphs; `carried` of them change
   kInline,          ///< operands of the one subgraph

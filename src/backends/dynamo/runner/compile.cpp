@@ -100,6 +100,7 @@ class Compiler {
       instruction.action = *action;
       const c10::FunctionSchema* declared = own_schema(*action);
       if (declared == nullptr) return lack(node);
+      instruction.op = find_op(node.target);
       add_operands(node, *declared, instruction);
     } else {
       instruction.op = find_op(node.target);

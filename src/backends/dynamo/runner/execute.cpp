@@ -125,6 +125,10 @@ class Frame {
       case Action::kGroupedMm:
         return give(instruction, grouped_mm(operands[0].toTensor(), operands[1].toTensor(),
                                             operands[2].toTensor()));
+      case Action::kLinear:
+        if (is_single_row(operands)) return give(instruction, linear_row(operands));
+        instruction.op->callBoxed(stack_);
+        break;
       case Action::kCond:
       case Action::kWhile:
       case Action::kInline:

@@ -26,6 +26,7 @@ constexpr Row kOwn[] = {
     {"torch.ops.aten.sym_constrain_range.default", Action::kConstrainRange},
     {"torch.ops.aten.sym_constrain_range_for_size.default", Action::kConstrainRange},
     {"torch.ops.transformers.grouped_mm_fallback.default", Action::kGroupedMm},
+    {"torch.ops.aten.linear.default", Action::kLinear},
 };
 
 /// namespace, name and overload of a target.
