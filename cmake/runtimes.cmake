@@ -41,7 +41,14 @@ if("dynamo" IN_LIST SLIPWAY_BACKENDS)
   # A copy of the readers of its own: no type of ours crosses to the host.
   target_link_libraries(slipway_runtime_dynamo PRIVATE slipway_core
     "${SLIPWAY_LIBTORCH}/lib/libtorch_cpu.so" "${SLIPWAY_LIBTORCH}/lib/libc10.so")
-  target_include_directories(slipway_runtime_dynamo SYSTEM PRIVATE "${SLIPWAY_LIBTORCH}/include")
+  # Only libtorch's own headers: a wheel's include/ has other libraries' too, fmt among them.
+  set(libtorch_include "${CMAKE_BINARY_DIR}/libtorch_include")
+  file(MAKE_DIRECTORY "${libtorch_include}")
+  foreach(part ATen c10 torch)
+    file(REMOVE "${libtorch_include}/${part}")
+    file(CREATE_LINK "${SLIPWAY_LIBTORCH}/include/${part}" "${libtorch_include}/${part}" SYMBOLIC)
+  endforeach()
+  target_include_directories(slipway_runtime_dynamo SYSTEM PRIVATE "${libtorch_include}")
   # Found beside the plug-in, then where it was built. RPATH, not RUNPATH: it counts for what
   # libtorch needs in turn.
   set_target_properties(slipway_runtime_dynamo PROPERTIES

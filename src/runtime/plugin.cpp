@@ -51,8 +51,10 @@ const abi::Runtime* open_table(const fs::path& path) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
-    throw Error(kEnvironment, fmt::format("[runtime] cannot open {}: {}; build it again",
-                                          path.string(), reason != nullptr ? reason : "unknown"));
+    throw Error(kEnvironment,
+                fmt::format("[runtime] cannot open {}: {}; build it again, or fetch the runtime "
+                            "library that it needs (`make deps`)",
+                            path.string(), reason != nullptr ? reason : "unknown"));
   }
   const auto entry = reinterpret_cast<abi::EntryPoint>(dlsym(handle, abi::kEntryPoint));
   const abi::Runtime* api = entry != nullptr ? entry() : nullptr;

@@ -85,7 +85,7 @@ TEST_P(Programs, GiveTorchsResults) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dynamo, Programs,
-                         testing::Values("sizes", "views", "cache", "counter", "branch",
+                         testing::Values("sizes", "numbers", "views", "cache", "counter", "branch",
                                          "constants", "kinds"));
 
 TEST(DynamoPrograms, UpdateInputsInPlaceWhereTheOutputHasTheirMemory) {
@@ -138,7 +138,9 @@ TEST(DynamoPrograms, RefuseInputsThatDoNotFit) {
   const auto run = [&](const Tensor& x) { session.run({{"x", x}}); };
   expect_error(kInvalid, "x is int64, need float32", [&] { run(Tensor(DType::kI64, {3, 4})); });
   expect_error(kInvalid, "x has 1 dimensions, need 2", [&] { run(Tensor(DType::kF32, {4})); });
-  expect_error(kInvalid, "dimension 1 of x is 5, need 4", [&] { run(Tensor(DType::kF32, {3, 5})); });
+  expect_error(kInvalid, "dimension 1 of x is 5, need 4", [&] {
+    run(Tensor(DType::kF32, {3, 5}));
+  });
   expect_error(kInvalid, "needs the input x", [&] { session.run({}); });
   expect_error(kUsage, "no input y", [&] { session.run({{"y", Tensor(DType::kF32, {3, 4})}}); });
 }
@@ -149,7 +151,8 @@ TEST(DynamoPrograms, NameTheDevicesThereAre) {
   expect_error(kEnvironment, "it has",
                [&] { Session::open("dynamo", programs() / "views.pt2", options); });
   options.device = "gpu:x";
-  expect_error(kUsage, "gpu:x", [&] { Session::open("dynamo", programs() / "views.pt2", options); });
+  expect_error(kUsage, "gpu:x",
+               [&] { Session::open("dynamo", programs() / "views.pt2", options); });
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -226,10 +229,9 @@ TEST(DynamoPrograms, RefuseMissingAndShortWeights) {
   const Edited cut("constants", "data/weights/weight_0",
                    [](const std::string& bytes) { return bytes.substr(0, 8); });
   cut.expect_refused(kInvalid, "needs");
-  const Edited table("constants", "data/weights/model_weights_config.json",
-                     [](const std::string& text) {
-                       return replaced(text, R"("turned")", R"("other")");
-                     });
+  const Edited table(
+      "constants", "data/weights/model_weights_config.json",
+      [](const std::string& text) { return replaced(text, R"("turned")", R"("other")"); });
   table.expect_refused(kInvalid, "turned");
 }
 

@@ -56,10 +56,15 @@ class Reader {
     throw Error(kInvalid, fmt::format("[dynamo] {}: {}", where_, problem));
   }
 
-  Sym size_of(const schema::SymInt& size) const {
+  std::optional<Sym> size_of(const schema::SymInt& size) const {
     if (const auto* number = std::get_if<int64_t>(&size.value)) return *number;
-    return parse_sym_expr(std::get<schema::SymExpr>(size.value).expr_str,
-                                  [](const std::string& name) { return Sym::symbol(plain_name(name)); });
+    try {
+      return parse_sym_expr(std::get<schema::SymExpr>(size.value).expr_str,
+                            [](const std::string& name) { return Sym::symbol(plain_name(name)); });
+    } catch (const Error& e) {
+      if (e.kind() == kUnsupported) return std::nullopt;
+      throw;
+    }
   }
 
   /// Dtype and sizes of a value; nullopt for one that is not a tensor or a number.
@@ -76,8 +81,7 @@ class Reader {
       if (!dtype)
         throw Error(kUnsupported,
                     fmt::format("[dynamo] {}: {} has the type {}, which the runner does not pass",
-                                where_, quote(port.value),
-                                schema::to_string(meta->second.dtype)));
+                                where_, quote(port.value), schema::to_string(meta->second.dtype)));
       port.dtype = *dtype;
       for (const schema::SymInt& size : meta->second.sizes) port.dims.push_back(size_of(size));
       return port;
@@ -255,8 +259,14 @@ class Reader {
 
 }  // namespace
 
-Contract read_contract(const schema::ExportedProgram& program,
-                       const std::set<std::string>& written, std::string_view where) {
+std::string dims_text(const Port& port) {
+  std::string text;
+  for (const auto& dim : port.dims) text += (text.empty() ? "" : ", ") + (dim ? dim->str() : "?");
+  return "[" + text + "]";
+}
+
+Contract read_contract(const schema::ExportedProgram& program, const std::set<std::string>& written,
+                       std::string_view where) {
   return Reader(program, written, where).read();
 }
 
@@ -272,11 +282,12 @@ std::map<std::string, int64_t> bind_sizes(const Contract& contract,
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Port& input = contract.inputs[i];
     if (shapes[i].size() != input.dims.size())
-      throw Error(kInvalid, fmt::format("[dynamo] {}: {} has {} dimensions, need {}: {}", where,
-                                        input.name, shapes[i].size(), input.dims.size(),
-                                        shape_string(input.dims)));
+      throw Error(kInvalid,
+                  fmt::format("[dynamo] {}: {} has {} dimensions, need {}: {}", where, input.name,
+                              shapes[i].size(), input.dims.size(), dims_text(input)));
     for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
-      const Sym dim = input.dims[axis];
+      if (!input.dims[axis]) continue;
+      const Sym dim = *input.dims[axis];
       const int64_t size = shapes[i][axis];
       if (dim.is_const() && dim.value() != size)
         fail(input, axis, fmt::format("{}, need {}", size, dim.value()));
@@ -284,8 +295,9 @@ std::map<std::string, int64_t> bind_sizes(const Contract& contract,
       const auto [at, fresh] = known.emplace(dim.name(), size);
       if (fresh) from[dim.name()] = fmt::format("dimension {} of {}", axis, input.name);
       else if (at->second != size)
-        fail(input, axis, fmt::format("{}, but {} is {}; the program needs them equal ({})", size,
-                                      from[dim.name()], at->second, dim.name()));
+        fail(input, axis,
+             fmt::format("{}, but {} is {}; the program needs them equal ({})", size,
+                         from[dim.name()], at->second, dim.name()));
       const auto range = contract.ranges.find(dim.name());
       if (range == contract.ranges.end()) continue;
       // As in the reference: that a traced size was at least 2 does not keep 0 and 1 out.
@@ -298,7 +310,8 @@ std::map<std::string, int64_t> bind_sizes(const Contract& contract,
   }
   for (size_t i = 0; i < shapes.size(); ++i)
     for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
-      const Sym dim = contract.inputs[i].dims[axis];
+      if (!contract.inputs[i].dims[axis]) continue;
+      const Sym dim = *contract.inputs[i].dims[axis];
       if (dim.is_const() || dim.is_symbol()) continue;
       const std::vector<Sym> symbols = dim.symbols();
       if (!std::all_of(symbols.begin(), symbols.end(),

@@ -17,13 +17,17 @@ namespace slipway::dynamo {
 
 /// A tensor or a number that the caller gives or gets; a number is a tensor of no dimensions.
 struct Port {
-  std::string name;        ///< "input_ids", "input.past_key_values.layers.0.keys"
+  std::string name;  ///< "input_ids", "input.past_key_values.layers.0.keys"
   DType dtype = DType::kF32;
-  std::vector<Sym> dims;   ///< over the file's symbols
+  /// Over the file's symbols; nothing for an expression that ours cannot say (a float's part).
+  std::vector<std::optional<Sym>> dims;
   bool is_number = false;
-  std::string value;       ///< the graph's name for it
-  size_t position = 0;     ///< among the graph's inputs or outputs
+  std::string value;    ///< the graph's name for it
+  size_t position = 0;  ///< among the graph's inputs or outputs
 };
+
+/// "[batch_size, 2, ?]".
+std::string dims_text(const Port& port);
 
 /// An output that the graph has no output for: an input that was updated in place.
 inline constexpr size_t kNoPosition = static_cast<size_t>(-1);
@@ -40,8 +44,8 @@ struct Contract {
 /// Names come from the program's tree specs, and from the graph where those name a class that is
 /// not known. `written` are the graph inputs that nodes write to. Throws Error{kInvalid} for a
 /// signature that does not fit its graph, Error{kUnsupported} for tokens and custom objects.
-Contract read_contract(const schema::ExportedProgram& program,
-                       const std::set<std::string>& written, std::string_view where);
+Contract read_contract(const schema::ExportedProgram& program, const std::set<std::string>& written,
+                       std::string_view where);
 
 /// Checks the sizes of all inputs and gives the values of the symbols. `shapes` are in the order of
 /// `contract.inputs`. Throws Error{kInvalid} naming the input, the axis, the bound and the size.

@@ -34,11 +34,10 @@ bool writes(std::string_view name) {
 /// The graph inputs that an op writes to, itself or through a view that says so in its name. The
 /// runner knows every view from libtorch's declarations; this is enough to name the outputs.
 std::set<std::string> written_inputs(const schema::Graph& graph) {
-  constexpr std::string_view kViews[] = {"aten::alias",     "aten::detach",     "aten::view",
-                                         "aten::slice",     "aten::select",     "aten::transpose",
-                                         "aten::permute",   "aten::unsqueeze",  "aten::squeeze",
-                                         "aten::narrow",    "aten::expand",     "aten::t",
-                                         "aten::as_strided"};
+  constexpr std::string_view kViews[] = {
+      "aten::alias",     "aten::detach",  "aten::view",      "aten::slice",   "aten::select",
+      "aten::transpose", "aten::permute", "aten::unsqueeze", "aten::squeeze", "aten::narrow",
+      "aten::expand",    "aten::t",       "aten::as_strided"};
   std::map<std::string, std::string> root;
   std::set<std::string> written;
   for (const schema::Argument& input : graph.inputs)
@@ -64,7 +63,7 @@ std::vector<FileValue> values_of(const std::vector<Port>& ports) {
   std::vector<FileValue> values;
   for (const Port& port : ports) {
     FileValue value{port.name, port.dtype, {}, false};
-    for (const Sym dim : port.dims) value.dims.push_back(dim.str());
+    for (const auto& dim : port.dims) value.dims.push_back(dim ? dim->str() : "?");
     values.push_back(std::move(value));
   }
   return values;
@@ -74,7 +73,9 @@ std::vector<FileValue> values_of(const std::vector<Port>& ports) {
 std::string line_of(const schema::Node& node, const std::string& op) {
   const auto names = [](const schema::Argument& argument) {
     std::string text;
-    const auto add = [&text](const std::string& name) { text += (text.empty() ? "" : ", ") + name; };
+    const auto add = [&text](const std::string& name) {
+      text += (text.empty() ? "" : ", ") + name;
+    };
     if (const auto* tensor = argument.get<schema::TensorArgument>()) add(tensor->name);
     if (const auto* tensors = argument.get<std::vector<schema::TensorArgument>>())
       for (const auto& tensor : *tensors) add(tensor.name);

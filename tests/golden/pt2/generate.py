@@ -25,6 +25,16 @@ class Sizes(torch.nn.Module):  # arithmetic on sizes, several results, a number 
                 "rest": torch.ones(rows, columns % 5 + 2) * -rows, "cat": torch.cat([high, low], 1)}
 
 
+class Numbers(torch.nn.Module):  # the other operators on sizes
+    def forward(self, x):
+        rows, columns = x.shape
+        larger, smaller = torch.sym_max(rows, columns), torch.sym_min(rows, columns)
+        ratio = torch.sym_float(rows) / columns
+        chosen = torch.sym_ite(rows > 4, rows + 2, columns + 3)
+        return {"larger": x * larger, "smaller": x - smaller, "ratio": x * ratio, "power": x * rows ** 2,
+                "whole": torch.zeros(rows + torch.sym_int(columns / 2)), "chosen": torch.zeros(chosen)}
+
+
 class Views(torch.nn.Module):  # writes through views, of a tensor of its own
     def forward(self, x):
         y = x.clone()
@@ -102,6 +112,8 @@ def numbers(*shape, dtype=torch.float32):
 PROGRAMS = {
     "sizes": (Sizes(), {"x": numbers(3, 6)}, {"x": {0: AUTO, 1: AUTO}},
               [{"x": numbers(5, 8)}, {"x": numbers(2, 7)}]),
+    "numbers": (Numbers(), {"x": numbers(3, 6)}, {"x": {0: AUTO, 1: AUTO}},
+                [{"x": numbers(5, 8)}, {"x": numbers(3, 7)}]),
     "views": (Views(), {"x": numbers(3, 4)}, {"x": {0: AUTO}}, [{"x": numbers(5, 4)}]),
     "cache": (Cache(), {"keys": numbers(2, 8, 3), "position": torch.tensor(2), "new": numbers(2, 2, 3)},
               {"keys": {0: AUTO, 1: AUTO}, "position": None, "new": {0: AUTO, 1: AUTO}},

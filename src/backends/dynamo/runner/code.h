@@ -16,16 +16,16 @@ using Slot = int32_t;
 /// Where an instruction takes a value from.
 struct Operand {
   enum class Kind : uint8_t {
-    kConstant,        ///< Code::constants[index]
-    kSlot,            ///< a slot that is read again later
-    kLastUse,         ///< a slot that is emptied by this
-    kInts,            ///< Code::lists[index], as a list of that type
+    kConstant,  ///< Code::constants[index]
+    kSlot,      ///< a slot that is read again later
+    kLastUse,   ///< a slot that is emptied by this
+    kInts,      ///< Code::lists[index], as a list of that type
     kFloats,
     kBools,
     kTensors,
     kOptionalTensors,
-    kNumberTensor,    ///< the number of the one operand in Code::lists[index], as a tensor
-    kFloat,           ///< the same as a float
+    kNumberTensor,  ///< the number of the one operand in Code::lists[index], as a tensor
+    kFloat,         ///< the same as a float
   };
   Kind kind = Kind::kConstant;
   int32_t index = 0;
@@ -33,9 +33,9 @@ struct Operand {
 
 /// What an instruction does.
 enum class Action : uint8_t {
-  kCall,            ///< the op, boxed
-  kNumber,          ///< arithmetic on numbers
-  kSize,            ///< sym_size, with operands tensor and dimension
+  kCall,    ///< the op, boxed
+  kNumber,  ///< arithmetic on numbers
+  kSize,    ///< sym_size, with operands tensor and dimension
   kStride,
   kNumel,
   kStorageOffset,
@@ -43,6 +43,7 @@ enum class Action : uint8_t {
   kAssertScalar,    ///< _assert_scalar: number, message
   kConstrainRange,  ///< sym_constrain_range: number, min, max
   kGroupedMm,       ///< transformers::grouped_mm_fallback: input, weight, offsets
+  kLinear,          ///< aten::linear: input, weight, bias
   kCond,            ///< condition, then the operands of both subgraphs
   kWhile,           ///< operands of both subgraphs; `carried` of them change
   kInline,          ///< operands of the one subgraph

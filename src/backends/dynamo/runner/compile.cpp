@@ -100,6 +100,7 @@ class Compiler {
       instruction.action = *action;
       const c10::FunctionSchema* declared = own_schema(*action);
       if (declared == nullptr) return lack(node);
+      instruction.op = find_op(node.target);
       add_operands(node, *declared, instruction);
     } else {
       instruction.op = find_op(node.target);
@@ -228,8 +229,8 @@ class Compiler {
     const size_t operands =
         instruction.operands.size() - (instruction.action == Action::kCond ? 1 : 0);
     if (instruction.subgraphs.size() != graphs)
-      throw Error(kInvalid, fmt::format("it has {} graphs, need {}", instruction.subgraphs.size(),
-                                        graphs));
+      throw Error(kInvalid,
+                  fmt::format("it has {} graphs, need {}", instruction.subgraphs.size(), graphs));
     for (const int32_t index : instruction.subgraphs)
       if (const size_t takes = code_.subgraphs[static_cast<size_t>(index)].inputs.size();
           takes != operands)

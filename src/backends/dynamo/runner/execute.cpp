@@ -125,6 +125,10 @@ class Frame {
       case Action::kGroupedMm:
         return give(instruction, grouped_mm(operands[0].toTensor(), operands[1].toTensor(),
                                             operands[2].toTensor()));
+      case Action::kLinear:
+        if (is_single_row(operands)) return give(instruction, linear_row(operands));
+        instruction.op->callBoxed(stack_);
+        break;
       case Action::kCond:
       case Action::kWhile:
       case Action::kInline:
@@ -168,8 +172,9 @@ class Frame {
     const auto check = [](const at::Tensor& tensor) {
       const Memory memory = memory_of(tensor);
       if (memory == Memory::kMapped || memory == Memory::kCaller)
-        throw Error(kUnsupported, "writes in place to a weight or an input in a way that was not "
-                                  "seen when the file was loaded");
+        throw Error(kUnsupported,
+                    "writes in place to a weight or an input in a way that was not "
+                    "seen when the file was loaded");
     };
     for (size_t i = 0; i < arguments.size(); ++i) {
       const auto* alias = arguments[i].alias_info();

@@ -29,7 +29,8 @@ Library open() {
   Library made;
   made.version = TORCH_VERSION;
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&at::get_num_threads), &info) != 0 && info.dli_fname != nullptr)
+  if (dladdr(reinterpret_cast<void*>(&at::get_num_threads), &info) != 0 &&
+      info.dli_fname != nullptr)
     made.path = info.dli_fname;
   std::error_code ignored;
   const fs::path cuda = fs::path(made.path).parent_path() / "libtorch_cuda.so";

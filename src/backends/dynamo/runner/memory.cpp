@@ -88,8 +88,9 @@ at::Tensor number_tensor(const c10::IValue& number) {
 at::Tensor wrap(const abi::DLTensor& tensor, Memory memory, std::string_view what) {
   const int32_t where = tensor.device.device_type;
   if (where != abi::kDLCPU && where != abi::kDLCUDAHost)
-    throw Error(kUnsupported, fmt::format("[dynamo] {} is on the DLPack device {}, need main memory",
-                                          what, where));
+    throw Error(
+        kUnsupported,
+        fmt::format("[dynamo] {} is on the DLPack device {}, need main memory", what, where));
   if (!is_row_major(tensor))
     throw Error(kInvalid, fmt::format("[dynamo] {} has strides, need row-major memory", what));
   const std::optional<DType> dtype = abi::from_dlpack(tensor.dtype);
@@ -141,8 +142,8 @@ abi::DLManagedTensor* share(at::Tensor tensor, std::string_view what) {
 void check_fits(const abi::DLTensor& memory, const at::Tensor& result, std::string_view what) {
   const at::Tensor target = wrap(memory, Memory::kWritable, what);
   if (target.scalar_type() != result.scalar_type() || target.sizes() != result.sizes())
-    throw Error(kInvalid, fmt::format("[dynamo] {} is {} {}, the memory given for it is {} {}", what,
-                                      c10::toString(result.scalar_type()),
+    throw Error(kInvalid, fmt::format("[dynamo] {} is {} {}, the memory given for it is {} {}",
+                                      what, c10::toString(result.scalar_type()),
                                       fmt::format("[{}]", fmt::join(result.sizes(), ", ")),
                                       c10::toString(target.scalar_type()),
                                       fmt::format("[{}]", fmt::join(target.sizes(), ", "))));

@@ -86,9 +86,10 @@ abi::IoDescription Model::describe_port(const Port& port) {
   io.num_dims = static_cast<int32_t>(port.dims.size());
   auto& sizes = sizes_.emplace_back();
   auto& symbols = symbols_.emplace_back();
-  for (const Sym dim : port.dims) {
-    sizes.push_back(dim.is_const() ? dim.value() : -1);
-    symbols.push_back(strings_.emplace_back(dim.is_const() ? "" : dim.str()).c_str());
+  for (const auto& dim : port.dims) {
+    const bool fixed = dim && dim->is_const();
+    sizes.push_back(fixed ? dim->value() : -1);
+    symbols.push_back(strings_.emplace_back(fixed || !dim ? "" : dim->str()).c_str());
   }
   io.sizes = sizes.data();
   io.symbols = symbols.data();
@@ -104,8 +105,8 @@ void Model::describe() {
     output_indices_.emplace(port.name, outputs_.size());
     outputs_.push_back(describe_port(port));
   }
-  description_ = {inputs_.size(),  inputs_.data(), 0,      nullptr,
-                  outputs_.size(), outputs_.data(), 0,     nullptr};
+  description_ = {inputs_.size(),  inputs_.data(),  0, nullptr,
+                  outputs_.size(), outputs_.data(), 0, nullptr};
 }
 
 size_t Model::input_index(std::string_view name) const {
@@ -178,8 +179,8 @@ at::Tensor Model::result_of(size_t output, const std::vector<c10::IValue>& input
                                  : outputs.at(port.position);
   if (value.isTensor() && value.toTensor().defined()) return value.toTensor();
   if (value.isInt() || value.isDouble() || value.isBool()) return number_tensor(value);
-  throw Error(kInvalid, fmt::format("[dynamo] {}: the program gave no value for {}", name_,
-                                    port.name));
+  throw Error(kInvalid,
+              fmt::format("[dynamo] {}: the program gave no value for {}", name_, port.name));
 }
 
 void Model::run(std::span<const abi::DLTensor* const> inputs, std::span<Wanted> outputs) const {
@@ -200,8 +201,11 @@ void Model::run(std::span<const abi::DLTensor* const> inputs, std::span<Wanted> 
     const std::string& name = contract_.outputs[wanted.output].name;
     wanted.result = result_of(wanted.output, shown, results);
     if (wanted.memory != nullptr) check_fits(*wanted.memory, wanted.result, name);
-    // What the state is now, not what it becomes below or in another run.
-    else if (memory_of(wanted.result) == Memory::kState) wanted.result = wanted.result.clone();
+    // What the state or the caller's memory is now, not what it becomes below or after the run.
+    const Memory memory = memory_of(wanted.result);
+    const bool changes = memory == Memory::kCaller || memory == Memory::kState ||
+                         (memory == Memory::kWritable && wanted.memory == nullptr);
+    if (changes) wanted.result = wanted.result.clone();
   }
   for (const Wanted& wanted : outputs)
     if (wanted.memory != nullptr)

@@ -65,9 +65,9 @@ class Model {
   int threads_ = 0;
   dynamo::Contract contract_;
   Code code_;
-  std::vector<bool> written_;         ///< of each input: nodes write to it
-  std::vector<size_t> updated_as_;    ///< of each input: the output of its new value, or none
-  std::vector<size_t> shown_input_;   ///< of each output: the input whose new value it is, or none
+  std::vector<bool> written_;        ///< of each input: nodes write to it
+  std::vector<size_t> updated_as_;   ///< of each input: the output of its new value, or none
+  std::vector<size_t> shown_input_;  ///< of each output: the input whose new value it is, or none
   std::vector<std::pair<at::Tensor, size_t>> mutations_;  ///< state, and the output that it becomes
   bool keeps_state_ = false;
   mutable std::mutex state_mutex_;

@@ -228,9 +228,8 @@ IValue of_two(NumberOp op, const IValue& a, const IValue& b) {
   if (op >= NumberOp::kEq && op <= NumberOp::kGe)
     return whole_numbers ? compare(op, whole(a), whole(b)) : compare(op, real(op, a), real(op, b));
   if (op == NumberOp::kMin || op == NumberOp::kMax) {
-    const bool first = op == NumberOp::kMin
-                           ? !of_two(NumberOp::kLt, b, a).toBool()
-                           : !of_two(NumberOp::kGt, b, a).toBool();
+    const bool first = op == NumberOp::kMin ? !of_two(NumberOp::kLt, b, a).toBool()
+                                            : !of_two(NumberOp::kGt, b, a).toBool();
     return first ? a : b;
   }
   return whole_numbers ? of_integers(op, whole(a), whole(b))

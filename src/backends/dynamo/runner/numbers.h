@@ -10,12 +10,41 @@
 namespace slipway::dynamo_runner {
 
 enum class NumberOp : uint8_t {
-  kAdd, kSub, kMul, kFloorDiv, kTrueDiv, kMod, kPow, kNeg, kPos, kAbs,
-  kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr, kNot, kInvert,
-  kMin, kMax, kSum, kIte, kToFloat, kTrunc, kFloor, kCeil, kSqrt, kLeftShift, kRightShift,
+  kAdd,
+  kSub,
+  kMul,
+  kFloorDiv,
+  kTrueDiv,
+  kMod,
+  kPow,
+  kNeg,
+  kPos,
+  kAbs,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,
+  kOr,
+  kNot,
+  kInvert,
+  kMin,
+  kMax,
+  kSum,
+  kIte,
+  kToFloat,
+  kTrunc,
+  kFloor,
+  kCeil,
+  kSqrt,
+  kLeftShift,
+  kRightShift,
 };
 
-/// The op of a serialized target: "_operator.add", "math.ceil", "torch.sym_max". Nothing for others.
+/// The op of a serialized target: "_operator.add", "math.ceil", "torch.sym_max". Nothing for
+/// others.
 std::optional<NumberOp> find_number_op(std::string_view target);
 
 /// How many operands it takes; nothing for any number of them.

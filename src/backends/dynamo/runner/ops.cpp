@@ -26,6 +26,7 @@ constexpr Row kOwn[] = {
     {"torch.ops.aten.sym_constrain_range.default", Action::kConstrainRange},
     {"torch.ops.aten.sym_constrain_range_for_size.default", Action::kConstrainRange},
     {"torch.ops.transformers.grouped_mm_fallback.default", Action::kGroupedMm},
+    {"torch.ops.aten.linear.default", Action::kLinear},
 };
 
 /// namespace, name and overload of a target.
@@ -84,9 +85,9 @@ const c10::FunctionSchema* own_schema(Action action) {
 
 bool may_return_operand(std::string_view target) {
   constexpr std::string_view kNames[] = {
-      "dropout",   "dropout_",  "feature_dropout",   "alpha_dropout", "feature_alpha_dropout",
-      "type_as",   "einsum",    "broadcast_tensors", "meshgrid",      "atleast_1d",
-      "atleast_2d", "atleast_3d", "expand_as",       "cartesian_prod", "to_dense"};
+      "dropout",    "dropout_",   "feature_dropout",   "alpha_dropout",  "feature_alpha_dropout",
+      "type_as",    "einsum",     "broadcast_tensors", "meshgrid",       "atleast_1d",
+      "atleast_2d", "atleast_3d", "expand_as",         "cartesian_prod", "to_dense"};
   const std::vector<std::string> parts = parts_of(target);
   if (parts.size() < 2) return false;
   for (const std::string_view name : kNames)

@@ -1,7 +1,9 @@
 // Ops that the runner does itself.
 #include "backends/dynamo/runner/special_ops.h"
 
+#include <ATen/ops/addmv.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/mv.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,8 +24,8 @@ at::Tensor grouped_mm(const at::Tensor& input, const at::Tensor& weight,
                 fmt::format("got shapes [{}], [{}] and [{}], need [S, K], [E, K, N] and [E]",
                             fmt::join(input.sizes(), ", "), fmt::join(weight.sizes(), ", "),
                             fmt::join(offsets.sizes(), ", ")));
-  const at::Tensor ends = offsets.to(c10::Device(c10::DeviceType::CPU), c10::ScalarType::Long)
-                              .contiguous();
+  const at::Tensor ends =
+      offsets.to(c10::Device(c10::DeviceType::CPU), c10::ScalarType::Long).contiguous();
   const int64_t* end_of = ends.const_data_ptr<int64_t>();
   const int64_t rows = input.size(0);
   at::Tensor output = at::zeros({rows, weight.size(2)}, input.options());
@@ -31,14 +33,35 @@ at::Tensor grouped_mm(const at::Tensor& input, const at::Tensor& weight,
   for (int64_t group = 0; group < ends.size(0); ++group) {
     const int64_t end = end_of[group];
     if (end < begin || end > rows)
-      throw Error(kInvalid, fmt::format("group {} ends at row {}, need {} to {}", group, end, begin,
-                                        rows));
+      throw Error(kInvalid,
+                  fmt::format("group {} ends at row {}, need {} to {}", group, end, begin, rows));
     if (begin == end) continue;
     at::Tensor part = output.slice(0, begin, end);
     at::mm_out(part, input.slice(0, begin, end), weight.select(0, group));
     begin = end;
   }
   return output;
+}
+
+bool is_single_row(std::span<const c10::IValue> operands) {
+  const at::Tensor& input = operands[0].toTensor();
+  const at::Tensor& weight = operands[1].toTensor();
+  return input.is_cpu() && input.scalar_type() == c10::ScalarType::Float && weight.dim() == 2 &&
+         weight.scalar_type() == c10::ScalarType::Float && weight.is_contiguous() &&
+         input.dim() > 0 && input.size(-1) > 0 && input.numel() == input.size(-1) &&
+         input.size(-1) == weight.size(1) && weight.size(0) > 0;
+}
+
+at::Tensor linear_row(std::span<const c10::IValue> operands) {
+  const at::Tensor& input = operands[0].toTensor();
+  const at::Tensor& weight = operands[1].toTensor();
+  const at::Tensor row = input.reshape({input.size(-1)});
+  const bool has_bias = operands[2].isTensor() && operands[2].toTensor().defined();
+  const at::Tensor result =
+      has_bias ? at::addmv(operands[2].toTensor(), weight, row) : at::mv(weight, row);
+  std::vector<int64_t> sizes = input.sizes().vec();
+  sizes.back() = weight.size(0);
+  return result.view(sizes);
 }
 
 void assert_metadata(std::span<const c10::IValue> operands) {

@@ -13,6 +13,12 @@ namespace slipway::dynamo_runner {
 /// Error{kInvalid} for other shapes and for ends that fall or lie beyond S.
 at::Tensor grouped_mm(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& offsets);
 
+/// Whether a linear layer has one row of float32 on the CPU: a step of one token. libtorch gives
+/// that to BLAS as a product of matrices, for which OpenBLAS copies the whole weight first.
+bool is_single_row(std::span<const c10::IValue> operands);
+/// That layer as a product of the weight and a vector.
+at::Tensor linear_row(std::span<const c10::IValue> operands);
+
 /// Operands: tensor, sizes, strides, dtype, the last three optional. Throws Error{kInvalid}.
 void assert_metadata(std::span<const c10::IValue> operands);
 /// Operands: number, message.

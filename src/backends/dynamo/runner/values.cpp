@@ -287,8 +287,7 @@ Operand Values::constant(IValue value) {
 
 Operand Values::list(Kind kind, std::vector<Operand> items) {
   bool constant_items = kind != Kind::kNumberTensor && kind != Kind::kFloat;
-  for (const Operand& item : items)
-    constant_items = constant_items && item.kind == Kind::kConstant;
+  for (const Operand& item : items) constant_items = constant_items && item.kind == Kind::kConstant;
   if (constant_items && kind == Kind::kInts) {
     c10::List<int64_t> list;
     for (const Operand& item : items)
@@ -328,7 +327,7 @@ struct Plain {
   Operands operator()(const schema::SymFloatArgument& number) const { return symbolic(number); }
   Operands operator()(const schema::SymBoolArgument& number) const { return symbolic(number); }
   template <class T>
-    requires requires(const Plain& plain, const T& item) { plain(item); }
+  requires requires(const Plain& plain, const T& item) { plain(item); }
   Operands operator()(const std::vector<T>& items) const {
     Operands all;
     for (const T& item : items)

@@ -27,14 +27,19 @@ int64_t number(const schema::SymInt& size, const std::string& name) {
 /// The elements of a storage that a tensor reaches.
 int64_t extent(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
                int64_t offset, const std::string& name) {
-  int64_t last = offset;
+  int64_t last = offset, elements = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return 0;
     int64_t span = 0;
+    // Strides of 0 repeat elements: their number counts as well.
     if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &span) ||
-        __builtin_add_overflow(last, span, &last))
+        __builtin_add_overflow(last, span, &last) ||
+        __builtin_mul_overflow(elements, sizes[i], &elements))
       throw Error(kInvalid, fmt::format("[pt2] {} has a size that no memory holds", quote(name)));
   }
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(elements, int64_t{16}, &bytes) || last == INT64_MAX)
+    throw Error(kInvalid, fmt::format("[pt2] {} has a size that no memory holds", quote(name)));
   return last + 1;
 }
 
@@ -56,24 +61,22 @@ c10::Storage Weights::storage(const Payload& payload, const std::string& name,
   if (const auto at = storages_.find(path); at != storages_.end()) return at->second;
   const dynamo::Archive::Entry* entry = archive_->find(path);
   if (entry == nullptr)
-    throw Error(kInvalid, fmt::format("[pt2] the archive has no entry {} for {}", quote(path),
-                                      quote(name)));
+    throw Error(kInvalid,
+                fmt::format("[pt2] the archive has no entry {} for {}", quote(path), quote(name)));
   const ByteSpan bytes = archive_->bytes(*entry);
   const bool is_state = state_.contains(path);
   // Read only unless it is copied; execute() checks that.
   void* data = const_cast<std::byte*>(bytes.data());
   std::shared_ptr<void> owner = std::const_pointer_cast<dynamo::Archive>(archive_);
-  if (is_state ||
-      reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) != 0) {
+  if (is_state || reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) != 0) {
     const auto copy = std::make_shared<std::vector<std::max_align_t>>(
         bytes.size() / sizeof(std::max_align_t) + 1);
     std::memcpy(copy->data(), data, bytes.size());
     data = copy->data();
     owner = copy;
   }
-  c10::Storage made =
-      make_storage(data, static_cast<int64_t>(bytes.size()),
-                   is_state ? Memory::kState : Memory::kMapped, std::move(owner));
+  c10::Storage made = make_storage(data, static_cast<int64_t>(bytes.size()),
+                                   is_state ? Memory::kState : Memory::kMapped, std::move(owner));
   storages_.emplace(path, made);
   return made;
 }
@@ -106,9 +109,9 @@ at::Tensor Weights::load(const std::string& name) const {
   const c10::Storage memory = storage(at->second, name, itemsize);
   const auto has = static_cast<int64_t>(memory.nbytes()) / itemsize;
   if (needs > has || offset > has)
-    throw Error(kInvalid, fmt::format("[pt2] {} needs {} elements of its entry {}, which has {}",
-                                      quote(name), std::max(needs, offset),
-                                      quote(meta.path_name), has));
+    throw Error(kInvalid,
+                fmt::format("[pt2] {} needs {} elements of its entry {}, which has {}", quote(name),
+                            std::max(needs, offset), quote(meta.path_name), has));
   return make_tensor(memory, type, sizes, strides, offset);
 }
 

@@ -33,7 +33,7 @@ class Weights {
 
   std::shared_ptr<const dynamo::Archive> archive_;
   std::map<std::string, Payload> payloads_;
-  std::set<std::string> state_;  ///< entries that are copied
+  std::set<std::string> state_;                           ///< entries that are copied
   mutable std::map<std::string, c10::Storage> storages_;  ///< by entry
 };
 
