@@ -12,6 +12,11 @@ case "${1:-build}" in
   *) echo "usage: bootstrap.sh [test|venv]" >&2; exit 2 ;;
 esac
 
+# libtorch comes from a Maven repository: by mvn, which knows the machine's, or from the one that is named.
+if [ "${1:-build}" != venv ] && ! command -v mvn >/dev/null && [ -z "${SLIPWAY_MAVEN:-}" ]; then
+  packages="$packages maven"
+fi
+
 for tool in g++ cargo python3; do
   command -v "$tool" >/dev/null || { echo "[bootstrap] $tool is missing: install it first" >&2; exit 5; }
 done

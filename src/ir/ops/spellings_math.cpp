@@ -28,7 +28,7 @@ constexpr char kMul[] = "aten::mul.Tensor", kMulScalar[] = "aten::mul.Scalar";
 constexpr char kDiv[] = "aten::div.Tensor", kDivScalar[] = "aten::div.Scalar";
 constexpr char kNeg[] = "aten::neg", kAbs[] = "aten::abs", kClamp[] = "aten::clamp";
 constexpr char kMin[] = "aten::minimum", kMax[] = "aten::maximum";
-constexpr char kEq[] = "aten::eq.Tensor", kNe[] = "aten::ne.Tensor", kGt[] = "aten::gt.Tensor";
+constexpr char kNe[] = "aten::ne.Tensor", kGt[] = "aten::gt.Tensor";
 constexpr char kGe[] = "aten::ge.Tensor", kLt[] = "aten::lt.Tensor", kLe[] = "aten::le.Tensor";
 constexpr char kBitAnd[] = "aten::bitwise_and.Tensor", kBitOr[] = "aten::bitwise_or.Tensor";
 constexpr char kBitXor[] = "aten::bitwise_xor.Tensor";
