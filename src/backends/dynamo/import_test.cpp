@@ -151,6 +151,17 @@ TEST(Import, WeightsThatReachBeyondTheirBytesAreRefused) {
   }
 }
 
+TEST(Import, WeightsThatRepeatTheirBytesWithoutEndAreRefused) {
+  const ProgramFile file = changed("stored_tensors", [&](ProgramFile& f) {
+    for (auto& [name, meta] : f.weights.config)
+      if (name == "cut") {
+        meta.tensor_meta->strides[0].value = int64_t{0};
+        meta.tensor_meta->sizes[0].value = int64_t{1} << 40;
+      }
+  });
+  expect_error(kInvalid, "stored elements as", [&] { import_program(file); });
+}
+
 TEST(Import, WeightsOfAnEntryThatIsNotThereAreRefused) {
   const ProgramFile file = changed("stored_tensors", [](ProgramFile& f) {
     for (auto& [name, meta] : f.weights.config)

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::string_view kModels = "models/", kJson = ".json";
 constexpr const char* kWeights = "data/weights/";
+// A stride of 0 shows one element many times; beyond this it is no tensor but an attack.
+constexpr int64_t kMostRepeated = 1 << 24;
 constexpr const char* kConstants = "data/constants/";
 
 /// The one program of an archive, by the name of its entry: models/NAME.json.
@@ -45,9 +48,22 @@ std::string program_name(const Archive& archive) {
                                     file));
 }
 
+constexpr auto kByName = [](const auto& item, const std::string& name) {
+  return item.first < name;
+};
+
 schema::PayloadConfig payloads(const Archive& archive, const std::string& entry) {
   if (archive.find(entry) == nullptr) return {};  // a program without weights
-  return schema::read_payloads(archive.text(entry), entry);
+  schema::PayloadConfig payloads = schema::read_payloads(archive.text(entry), entry);
+  std::sort(payloads.config.begin(), payloads.config.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return payloads;
+}
+
+const schema::PayloadMeta* find(const schema::PayloadConfig& payloads, const std::string& name) {
+  const auto& config = payloads.config;
+  const auto at = std::lower_bound(config.begin(), config.end(), name, kByName);
+  return at != config.end() && at->first == name ? &at->second : nullptr;
 }
 
 int64_t fixed(const schema::SymInt& size, const std::string& name) {
@@ -150,14 +166,11 @@ ProgramFile ProgramFile::open(const std::filesystem::path& path) {
 }
 
 StoredTensor ProgramFile::stored(const std::string& name) const {
-  const schema::PayloadMeta* meta = nullptr;
+  const schema::PayloadMeta* meta = find(weights, name);
   const char* folder = kWeights;
-  for (const auto& [key, item] : weights.config)
-    if (key == name) meta = &item;
   if (meta == nullptr) {
     folder = kConstants;
-    for (const auto& [key, item] : constants.config)
-      if (key == name) meta = &item;
+    meta = find(constants, name);
   }
   if (meta == nullptr)
     throw Error(kInvalid, fmt::format("[pt2] {}: the program needs the weight {}, and the file has "
@@ -193,6 +206,10 @@ StoredTensor ProgramFile::stored(const std::string& name) const {
     throw Error(kInvalid, fmt::format("[pt2] {} needs {} elements of {}, its entry {} has {}",
                                       quote(name, 120), need, short_name(*dtype),
                                       quote(meta->path_name), have));
+  if (elements > std::max(have, kMostRepeated))
+    throw Error(kInvalid,
+                fmt::format("[pt2] {} shows its {} stored elements as {}, need at most {}",
+                            quote(name, 120), have, elements, kMostRepeated));
   return tensor;
 }
 

@@ -29,7 +29,7 @@ struct StoredTensor {
 struct ProgramFile {
   std::shared_ptr<const Archive> archive;
   schema::ExportedProgram program;
-  schema::PayloadConfig weights, constants;
+  schema::PayloadConfig weights, constants;  ///< sorted by name
 
   /// Opens a file. Throws Error{kUnsupported} for archives that are not of torch.export.save (a
   /// compiled AOTInductor package, the layout before torch 2.8), for several programs in one
