@@ -66,6 +66,8 @@ Pass find_pass(std::string_view name) {
   const std::pair<std::span<const Rule>, Precedence> tables[] = {
       {arithmetic_identities(), Precedence::kListed},
       {shape_identities(), Precedence::kListed},
+      {mask_rules(), Precedence::kListed},
+      {spelling_rules(), Precedence::kListed},
       {raising_rules(), Precedence::kLargestFirst}};
   for (const auto& [rules, precedence] : tables)
     for (const Rule& rule : rules)

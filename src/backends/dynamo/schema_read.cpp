@@ -81,7 +81,7 @@ class Reader {
     out.reserve(json.size());
     for (const auto& [key, value] : json.items()) {
       T item{};
-      in(quote(key), [&] { read(value, item); });
+      in(quote(key), [&, &field = value] { read(field, item); });
       out.emplace_back(key, std::move(item));
     }
   }
