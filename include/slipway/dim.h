@@ -24,8 +24,8 @@ struct Dim {
   bool is_auto() const { return name.empty(); }
 };
 
-/// Per input (leaf name) and axis; axes that are not listed keep the example's size. An input that is
-/// left out follows the inputs that are named where they share a size.
+/// Per input (leaf name) and axis; axes that are not listed keep the example's size. An input that
+/// is left out follows the inputs that are named where they share a size.
 using DynamicShapes = std::map<std::string, std::map<int64_t, Dim>>;
 
 /// Reads {"input_ids": {"0": "batch", "1": {"name": "seq", "min": 1, "max": 2048}}, ...}; the value

@@ -18,11 +18,12 @@ class TorchProgram {
   struct Impl;
   explicit TorchProgram(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
-  /// Reads what torch.export.save (torch 2.8 and later, schema 8) wrote. Where an export.json beside
-  /// the file tells of it, its metadata is taken over; config.json and tokenizer files beside the
-  /// file travel along. Throws Error{kInvalid} for a file that is damaged or does not fit together,
-  /// Error{kUnsupported} listing the ops that are unknown here, and for pickled weights, custom
-  /// objects, buffers that the program changes, sizes that depend on values, and loops.
+  /// Reads what torch.export.save (torch 2.8 and later, schema 8) wrote. Where an export.json
+  /// beside the file tells of it, its metadata is taken over; config.json and tokenizer files
+  /// beside the file travel along. Throws Error{kInvalid} for a file that is damaged or does not
+  /// fit together, Error{kUnsupported} listing the ops that are unknown here, and for pickled
+  /// weights, custom objects, buffers that the program changes, sizes that depend on values, and
+  /// loops.
   static TorchProgram load(const std::filesystem::path& path);
 
   /// The class of the traced model ("LlamaForCausalLM"), "ExportedProgram" where the file does not

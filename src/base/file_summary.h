@@ -20,7 +20,7 @@ struct FileValue {
 
 /// The outline of a file of any format; what a format does not have stays empty.
 struct FileSummary {
-  int64_t ir_version = 0;  ///< of ONNX; the schema's major version of a .pt2
+  int64_t ir_version = 0;                 ///< of ONNX; the schema's major version of a .pt2
   std::map<std::string, int64_t> opsets;  ///< by domain; "" is ONNX's own
   std::string producer;
   std::vector<FileValue> inputs, outputs;

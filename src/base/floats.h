@@ -46,8 +46,9 @@ inline uint16_t float_to_f16(float f) {
 inline float f8e4m3_to_float(uint8_t v) {
   const int exponent = (v >> 3) & 15, mantissa = v & 7;
   if (exponent == 15 && mantissa == 7) return std::numeric_limits<float>::quiet_NaN();
-  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
-                                        : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+  const float magnitude = exponent == 0
+                              ? std::ldexp(static_cast<float>(mantissa), -9)
+                              : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
   return (v & 0x80) != 0 ? -magnitude : magnitude;
 }
 

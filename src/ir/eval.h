@@ -51,9 +51,9 @@ class EvalArgs {
 };
 
 /// Runs the graph on `inputs` (user inputs by name; weights without data too). Ops that have no
-/// eval are run through their body. Symbols get their values from `dims` and from the inputs' shapes
-/// (where one is a size by itself). Returns the outputs by name. Throws Error{kInvalid} for inputs that do not fit, Error{kUnsupported} for an
-/// op that has neither eval nor body.
+/// eval are run through their body. Symbols get their values from `dims` and from the inputs'
+/// shapes (where one is a size by itself). Returns the outputs by name. Throws Error{kInvalid} for
+/// inputs that do not fit, Error{kUnsupported} for an op that has neither eval nor body.
 std::map<std::string, Tensor> evaluate(const Graph& graph,
                                        const std::map<std::string, Tensor>& inputs,
                                        const std::map<std::string, int64_t>& dims = {});

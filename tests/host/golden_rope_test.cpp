@@ -12,8 +12,7 @@ constexpr double kTolerance = 1e-4;  // float32 sums in another order
 class Rope : public testing::TestWithParam<const char*> {};
 
 TEST_P(Rope, EqualsTheReferenceShortAndLong) {
-  const auto data =
-      std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests" / "golden" / "rope_models";
+  const auto data = std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests" / "golden" / "rope_models";
   const auto want = read_safetensors(data / "kinds.safetensors");
   const Json patch = parse_json_file(data / "kinds.json").at(GetParam());
   const Scratch scratch;

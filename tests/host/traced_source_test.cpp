@@ -13,7 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string test_name(std::string name) {
-  std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
@@ -22,12 +23,15 @@ struct Source {
   const char* task;
 };
 
-constexpr Source kSources[] = {
-    {"llama-causal-lm", "text-generation"}, {"mistral-causal-lm", "text-generation"},
-    {"qwen2-causal-lm", "text-generation"}, {"qwen3-causal-lm", "text-generation"},
-    {"bert-base", "auto"},                  {"bert-masked-lm", "auto"},
-    {"bert-question-answering", "auto"},    {"bert-sequence-classification", "auto"},
-    {"bert-token-classification", "auto"}};
+constexpr Source kSources[] = {{"llama-causal-lm", "text-generation"},
+                               {"mistral-causal-lm", "text-generation"},
+                               {"qwen2-causal-lm", "text-generation"},
+                               {"qwen3-causal-lm", "text-generation"},
+                               {"bert-base", "auto"},
+                               {"bert-masked-lm", "auto"},
+                               {"bert-question-answering", "auto"},
+                               {"bert-sequence-classification", "auto"},
+                               {"bert-token-classification", "auto"}};
 
 std::map<std::string, int64_t> ops_of(const ExportedModel& exported) {
   const auto counts = exported.components()[0].second.program.op_counts();
@@ -46,8 +50,8 @@ TEST_P(TracedSource, LowersToTheOpsOfTheNativeModel) {
   for (const auto& [op, count] : native) difference[op] += count;
   for (const auto& [op, count] : traced) difference[op] -= count;
   std::erase_if(difference, [](const auto& item) { return item.second == 0; });
-  const Json all = parse_json_file(fs::path(SLIPWAY_SOURCE_DIR) /
-                                   "tests/golden/pt2/histogram_differences.json");
+  const Json all =
+      parse_json_file(fs::path(SLIPWAY_SOURCE_DIR) / "tests/golden/pt2/histogram_differences.json");
   std::map<std::string, int64_t> expected;
   for (const auto& [family, reasons] : all.items())
     if (std::string(GetParam().name).starts_with(family))
@@ -82,18 +86,16 @@ TEST_P(OwnProgram, ReadsBackAsItWasWritten) {
   }
   const Inputs inputs = model.example_inputs();
   const bool generates = std::string(GetParam().task) == "text-generation-with-past";
-  const ExportedModel exported =
-      generates ? DynamoExporter().export_for_generation(
-                      model,
-                      {{"input_ids", inputs.at("input_ids")},
-                       {"attention_mask", inputs.at("attention_mask")}},
-                      config, decompose)
-                : DynamoExporter().export_model(model, inputs, config);
+  const ExportedModel exported = generates ? DynamoExporter().export_for_generation(
+                                                 model,
+                                                 {{"input_ids", inputs.at("input_ids")},
+                                                  {"attention_mask", inputs.at("attention_mask")}},
+                                                 config, decompose)
+                                           : DynamoExporter().export_model(model, inputs, config);
   const Scratch scratch;
   exported.save_pretrained(scratch.path() / "out");
   for (const auto& [name, component] : exported.components()) {
-    const auto file =
-        dynamo::ProgramFile::open(scratch.path() / "out" / (name + ".pt2"));
+    const auto file = dynamo::ProgramFile::open(scratch.path() / "out" / (name + ".pt2"));
     EXPECT_EQ(print(*dynamo::import_program(file).program.graph), component.program.to_text())
         << name;
   }
