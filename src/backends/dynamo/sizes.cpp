@@ -86,7 +86,7 @@ std::vector<schema::SymInt> Sizes::values(const SymShape& shape) const {
 }
 
 std::string Sizes::read(const Place& place, Sym size) {
-  const std::string name = names_.fresh("sym_size_int");
+  std::string name = names_.fresh("sym_size_int");
   schema::Node node;
   node.target = "torch.ops.aten.sym_size.int";
   node.inputs = {positional("self", schema::TensorArgument{place.input}),
@@ -102,7 +102,7 @@ std::string Sizes::read(const Place& place, Sym size) {
 std::string Sizes::compute(const char* target, const SymIntArgument& a, const SymIntArgument& b,
                            Sym result) {
   const std::string_view op(target);
-  const std::string name = names_.fresh("size_" + std::string(op.substr(op.rfind('.') + 1)));
+  std::string name = names_.fresh("size_" + std::string(op.substr(op.rfind('.') + 1)));
   schema::Node node;
   node.target = target;
   node.inputs = {positional("a", a), positional("b", b)};

@@ -43,7 +43,7 @@ struct Handed {
 c10::Storage make_storage(void* data, int64_t bytes, Memory memory, std::shared_ptr<void> owner) {
   auto context = std::make_unique<Context>(Context{memory, std::move(owner)});
   c10::DataPtr pointer(data, context.get(), release, c10::Device(c10::DeviceType::CPU));
-  context.release();
+  (void)context.release();  // the storage frees it
   return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes),
                       std::move(pointer), /*allocator=*/nullptr, /*resizable=*/false);
 }

@@ -135,7 +135,7 @@ at::Tensor Model::take_input(size_t index, const abi::DLTensor& given,
         return output.output == updated_as_[index] && output.memory != nullptr &&
                address(*output.memory) == address(given);
       });
-  const at::Tensor tensor = wrap(given, Memory::kWritable, name);
+  at::Tensor tensor = wrap(given, Memory::kWritable, name);
   if (in_place) return tensor;
   return device_.is_cpu() ? tensor.clone() : tensor.to(device_);
 }
