@@ -1,5 +1,6 @@
 // The reference's own .pt2 exports: each loads, runs in libtorch and gives the reference's outputs.
 #include "dynamo_util.h"
+#include "runtime/session.h"
 
 namespace slipway::golden {
 namespace {
@@ -53,6 +54,34 @@ TEST(DynamoReferenceCases, AreAllThereAndFewMayFail) {
       EXPECT_FALSE(reason.get<std::string>().empty()) << name;
     }
   }
+}
+
+class DynamoReferenceLimits : public testing::TestWithParam<const char*> {};
+
+/// Programs that take no short sequences, and one whose mask may have any length but should not:
+/// validating finds sizes that they take.
+TEST_P(DynamoReferenceLimits, AreKeptByValidation) {
+  const auto program = TorchProgram::load(reference() / GetParam() / "model.pt2");
+  EXPECT_TRUE(validate_export(OnnxExporter().export_model(program, OnnxConfig())));
+  EXPECT_TRUE(validate_export(DynamoExporter().export_model(program, DynamoConfig())));
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, DynamoReferenceLimits,
+                         testing::Values("bamba-causal-lm", "lfm2-causal-lm", "mamba2-causal-lm",
+                                         "qwen3_next-causal-lm", "speech_to_text-speech-seq2seq",
+                                         "recurrent_gemma-causal-lm"),
+                         [](const auto& made) {
+                           std::string name = made.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(DynamoReferenceSession, TellsTheSizesThatTheProgramTakes) {
+  const auto program = Session::open("dynamo", reference() / "mamba2-causal-lm" / "model.pt2");
+  const Json dims = parse_json(program.metadata().at("slipway.dims"), "slipway.dims");
+  EXPECT_EQ(dims.size(), 1u) << dims.dump();
+  for (const auto& [name, range] : dims.items())
+    EXPECT_EQ(range, Json::array({4, nullptr})) << name;
 }
 
 struct Native {

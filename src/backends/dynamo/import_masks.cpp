@@ -30,8 +30,9 @@ std::optional<Value> masked_write(const Op& op, const std::vector<Arg>& args) {
   }
   if (!mask.defined()) return std::nullopt;
   if (given > 1)
-    throw Error(kUnsupported, "[pt2] index_put by a mask beside other indices: write through the "
-                              "mask alone, or use torch.where in the model");
+    throw Error(kUnsupported,
+                "[pt2] index_put by a mask beside other indices: write through the "
+                "mask alone, or use torch.where in the model");
   const Value self = a.value(0);
   const auto rank = static_cast<size_t>(self.rank()), masked = static_cast<size_t>(mask.rank());
   if (before + masked > rank) a.fail("the mask has more axes than the tensor");
@@ -44,8 +45,9 @@ std::optional<Value> masked_write(const Op& op, const std::vector<Arg>& args) {
     const size_t picked = shape.size() - after - 1;
     if (!shape[picked].is_const(1)) {
       if (before > 0 || picked > 0 || a.flag(3))
-        throw Error(kUnsupported, "[pt2] index_put of as many values as a mask picks: only without "
-                                  "axes in front of the mask and without accumulate");
+        throw Error(kUnsupported,
+                    "[pt2] index_put of as many values as a mask picks: only without "
+                    "axes in front of the mask and without accumulate");
       SymShape whole(self.shape().begin() + static_cast<int64_t>(masked), self.shape().end());
       whole.insert(whole.begin(), shape[0]);
       if (whole != shape) values = expand(values, whole);

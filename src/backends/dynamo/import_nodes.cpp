@@ -25,8 +25,8 @@ constexpr std::string_view kChecks[] = {
     "torch.ops.aten._assert_async.", "torch.ops.aten.sym_constrain_range", "torch._check"};
 
 // Python's operators that work in place; their names without the i are those that do not.
-constexpr std::string_view kInPlaceOperators[] = {"__iand__", "__ior__", "__ixor__",
-                                                  "__ilshift__", "__irshift__"};
+constexpr std::string_view kInPlaceOperators[] = {"__iand__", "__ior__", "__ixor__", "__ilshift__",
+                                                  "__irshift__"};
 
 // Ops of other libraries that one of ours stands for.
 constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
@@ -146,11 +146,8 @@ using SharedSize = std::vector<std::pair<size_t, int64_t>>;
 
 // query, key, value and mask: the lengths of the queries and of the keys, heads, batch.
 const std::vector<SharedSize> kAttentionSizes = {
-    {{0, -2}, {3, -2}},
-    {{1, -2}, {2, -2}, {3, -1}},
-    {{0, -1}, {1, -1}},
-    {{0, -3}, {3, -3}},
-    {{0, -4}, {1, -4}, {2, -4}, {3, -4}},
+    {{0, -2}, {3, -2}}, {{1, -2}, {2, -2}, {3, -1}},          {{0, -1}, {1, -1}},
+    {{0, -3}, {3, -3}}, {{0, -4}, {1, -4}, {2, -4}, {3, -4}},
 };
 
 /// Writes the simplest of the sizes that are not 1 in the place of the others. False where they

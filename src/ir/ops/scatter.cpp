@@ -46,8 +46,9 @@ std::vector<ValueType> scatter(const Args& a) {
 std::vector<ValueType> scatter_reduce(const Args& a) {
   const std::string& how = a.text(4);
   if (how == "mean")
-    throw Error(kUnsupported, "[ir] aten::scatter_reduce.two: got reduce=\"mean\", need sum, prod, "
-                              "amax or amin");
+    throw Error(kUnsupported,
+                "[ir] aten::scatter_reduce.two: got reduce=\"mean\", need sum, prod, "
+                "amax or amin");
   if (how != "sum" && how != "prod" && how != "amax" && how != "amin")
     a.fail("reduce must be sum, prod, amax or amin");
   if (a.type(0).dtype == DType::kBool) a.fail("needs numbers");

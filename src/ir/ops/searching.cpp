@@ -98,8 +98,8 @@ const OpRow kRows[] = {
     spelling("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
              [](const Args& a) -> Values {
                const Value line = view(a.value(0), {numel(a.type(0).shape)});
-               return {emit(a, "aten::prod.dim_int", line, Sym(0), false,
-                            named("dtype", OpArg(a[1])))};
+               return {
+                   emit(a, "aten::prod.dim_int", line, Sym(0), false, named("dtype", OpArg(a[1])))};
              }),
     spelling("aten::_is_all_true(Tensor self) -> Tensor",
              [](const Args& a) -> Values { return {emit(a, "aten::all", a.value(0))}; }),

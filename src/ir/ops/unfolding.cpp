@@ -102,22 +102,21 @@ Value col2im(const Args& a, Value x) {
   const Sym batch = x.dim(0), channels = floordiv(x.dim(1), area);
   if (known_ne(channels * area, x.dim(1))) a.fail("the channels do not divide by the kernel");
   require_equal(a, x.dim(2), grid.counts[0] * grid.counts[1], "the number of windows");
-  const Value apart = view(
-      x, {batch, channels, grid.kernel[0], grid.kernel[1], grid.counts[0], grid.counts[1]});
+  const Value apart =
+      view(x, {batch, channels, grid.kernel[0], grid.kernel[1], grid.counts[0], grid.counts[1]});
   const Value rows = view(grid.places(a, 0), {grid.kernel[0], 1, grid.counts[0], 1});
   const Value columns = view(grid.places(a, 1), {1, grid.kernel[1], 1, grid.counts[1]});
   const Value empty =
       full(a.graph(), {batch, channels, grid.padded[0], grid.padded[1]}, 0, x.dtype());
-  Value image = emit(a, "aten::index_put", empty, std::vector<Value>{{}, {}, rows, columns}, apart,
-                     true);
+  Value image =
+      emit(a, "aten::index_put", empty, std::vector<Value>{{}, {}, rows, columns}, apart, true);
   const int64_t v = grid.padding[0], h = grid.padding[1];
   if (v != 0) image = slice(image, 2, v, height + v);
   return h == 0 ? image : slice(image, 3, h, width + h);
 }
 
 const OpRow kRows[] = {
-    written("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-            unfold),
+    written("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold),
     written("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, "
             "int[2] stride) -> Tensor",
             [](const Args& a) { return with_batch(a, 3, im2col); }),
