@@ -23,20 +23,23 @@ if(NOT SLIPWAY_CORE_ONLY)
       target_link_libraries(host_tests PRIVATE slipway_onnx_proto)
     endif()
     target_compile_definitions(host_tests PRIVATE SLIPWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-      SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>" SLIPWAY_REFERENCE_PT2="${CMAKE_BINARY_DIR}/reference_pt2")
+      SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>" SLIPWAY_REFERENCE_PT2="${CMAKE_BINARY_DIR}/reference_pt2"
+      SLIPWAY_MORE_PT2="${CMAKE_BINARY_DIR}/more_pt2")
     add_dependencies(host_tests slipway_cli)
-    # The reference's .pt2 exports of the golden cases.
-    set(reference_pt2 "${CMAKE_SOURCE_DIR}/tests/golden/pt2/reference.tar.xz")
-    add_custom_command(
-      OUTPUT "${CMAKE_BINARY_DIR}/reference_pt2/.unpacked"
-      COMMAND "${CMAKE_COMMAND}" -E rm -rf "${CMAKE_BINARY_DIR}/reference_pt2"
-      COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_BINARY_DIR}/reference_pt2"
-      COMMAND "${CMAKE_COMMAND}" -E chdir "${CMAKE_BINARY_DIR}/reference_pt2"
-              "${CMAKE_COMMAND}" -E tar xJf "${reference_pt2}"
-      COMMAND "${CMAKE_COMMAND}" -E touch "${CMAKE_BINARY_DIR}/reference_pt2/.unpacked"
-      DEPENDS "${reference_pt2}" VERBATIM)
-    add_custom_target(reference_pt2 DEPENDS "${CMAKE_BINARY_DIR}/reference_pt2/.unpacked")
-    add_dependencies(host_tests reference_pt2)
+    # The reference's .pt2 exports of the golden cases: of text models, and of those that see and hear.
+    foreach(cases reference more)
+      set(packed "${CMAKE_SOURCE_DIR}/tests/golden/pt2/${cases}.tar.xz")
+      set(unpacked "${CMAKE_BINARY_DIR}/${cases}_pt2")
+      add_custom_command(
+        OUTPUT "${unpacked}/.unpacked"
+        COMMAND "${CMAKE_COMMAND}" -E rm -rf "${unpacked}"
+        COMMAND "${CMAKE_COMMAND}" -E make_directory "${unpacked}"
+        COMMAND "${CMAKE_COMMAND}" -E chdir "${unpacked}" "${CMAKE_COMMAND}" -E tar xJf "${packed}"
+        COMMAND "${CMAKE_COMMAND}" -E touch "${unpacked}/.unpacked"
+        DEPENDS "${packed}" VERBATIM)
+      add_custom_target(${cases}_pt2 DEPENDS "${unpacked}/.unpacked")
+      add_dependencies(host_tests ${cases}_pt2)
+    endforeach()
     gtest_discover_tests(host_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   endif()
 endif()

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "base/floats.h"
 #include "base/log.h"
 #include "checkpoint/expr.h"
 #include "export/impl.h"
+#include "runtime/dim_expr.h"
 #include "slipway/exporter.h"
 
 namespace slipway {
@@ -40,17 +42,43 @@ std::map<std::string, int64_t> sizes_for(const ModelRunner& runner, int64_t roun
   return sizes;
 }
 
+std::optional<int64_t> size_of(const DimSpec& dim, const std::map<std::string, int64_t>& sizes) {
+  if (dim.is_fixed()) return dim.size;
+  const std::optional<DimExpr> expr = DimExpr::parse(dim.symbol);
+  if (!expr) return std::nullopt;
+  return expr->evaluate([&](const std::string& name) -> std::optional<int64_t> {
+    const auto at = sizes.find(name);
+    return at == sizes.end() ? std::nullopt : std::optional(at->second);
+  });
+}
+
+/// A mask of tokens whose length is a name that no other input has: the graph takes any, yet it
+/// must be that of the tokens.
+bool is_free_mask(const ModelRunner& runner, const IoSpec& mask) {
+  if (mask.name != "attention_mask" || mask.dims.size() != 2 || mask.dims[1].is_fixed())
+    return false;
+  bool tokens = false;
+  for (const IoSpec& input : runner.inputs()) {
+    if (input.name == mask.name) continue;
+    tokens = tokens || input.name == "input_ids" || input.name == "inputs_embeds";
+    for (const DimSpec& dim : input.dims)
+      if (dim.symbol == mask.dims[1].symbol) return false;
+  }
+  return tokens;
+}
+
 Inputs inputs_for(const ModelRunner& runner, const std::map<std::string, int64_t>& sizes) {
   Inputs inputs;
   for (const IoSpec& input : runner.inputs()) {
     Shape shape;
     bool known = true;
     for (const DimSpec& dim : input.dims) {
-      const auto at = sizes.find(dim.symbol);
-      known = known && (dim.is_fixed() || at != sizes.end());
-      shape.push_back(dim.is_fixed() ? dim.size : at != sizes.end() ? at->second : 0);
+      const std::optional<int64_t> size = size_of(dim, sizes);
+      known = known && size;
+      shape.push_back(size.value_or(0));
     }
-    if (!known) continue;  // the runner fills in what follows from the others
+    // The runner fills in what follows from the others.
+    if (!known || is_free_mask(runner, input)) continue;
     Tensor tensor(input.dtype, shape);
     if (input.dtype == DType::kBool) {
       std::fill_n(reinterpret_cast<bool*>(tensor.mutable_data()), tensor.numel(), true);

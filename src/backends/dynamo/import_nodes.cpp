@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backends/dynamo/import_complex.h"
+#include "backends/dynamo/import_masks.h"
 #include "backends/dynamo/import_sizes.h"
 #include "base/json.h"
 #include "ir/build.h"
@@ -22,6 +23,10 @@ constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "torch.ops.higher
 constexpr std::string_view kChecks[] = {
     "torch.ops.aten._assert_tensor_metadata.", "torch.ops.aten._assert_scalar.",
     "torch.ops.aten._assert_async.", "torch.ops.aten.sym_constrain_range", "torch._check"};
+
+// Python's operators that work in place; their names without the i are those that do not.
+constexpr std::string_view kInPlaceOperators[] = {"__iand__", "__ior__", "__ixor__", "__ilshift__",
+                                                  "__irshift__"};
 
 // Ops of other libraries that one of ours stands for.
 constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
@@ -57,7 +62,11 @@ std::optional<Target> parse_target(const std::string& text) {
       target.space = ours.substr(0, ours.find(':'));
       target.name = ours.substr(ours.find(':') + 2);
     }
-  if (target.name.ends_with('_') && !target.name.ends_with("__")) {
+  if (std::find(std::begin(kInPlaceOperators), std::end(kInPlaceOperators), target.name) !=
+      std::end(kInPlaceOperators)) {
+    target.name.erase(2, 1);
+    target.in_place = true;
+  } else if (target.name.ends_with('_') && !target.name.ends_with("__")) {
     target.name.pop_back();
     target.in_place = true;
   }
@@ -132,6 +141,43 @@ bool is_identity(Value value, Value before) {
   return by == Arg(Sym(1)) || by == Arg(1.0);
 }
 
+/// Axes of arguments, counted from the last, that have one size or are 1.
+using SharedSize = std::vector<std::pair<size_t, int64_t>>;
+
+// query, key, value and mask: the lengths of the queries and of the keys, heads, batch.
+const std::vector<SharedSize> kAttentionSizes = {
+    {{0, -2}, {3, -2}}, {{1, -2}, {2, -2}, {3, -1}},          {{0, -1}, {1, -1}},
+    {{0, -3}, {3, -3}}, {{0, -4}, {1, -4}, {2, -4}, {3, -4}},
+};
+
+/// Writes the simplest of the sizes that are not 1 in the place of the others. False where they
+/// are the same already.
+bool agree_on(const std::vector<SharedSize>& sizes, std::vector<Arg>& args) {
+  std::map<size_t, SymShape> shapes;
+  for (const SharedSize& places : sizes) {
+    std::vector<Sym*> equal;
+    for (const auto& [i, axis] : places) {
+      const auto* value = i < args.size() ? std::get_if<Value>(&args[i]) : nullptr;
+      if (value == nullptr || value->rank() < -axis) continue;
+      SymShape& shape = shapes.emplace(i, value->shape()).first->second;
+      Sym& size = shape[shape.size() - static_cast<size_t>(-axis)];
+      if (!size.is_const(1)) equal.push_back(&size);
+    }
+    Sym* best = nullptr;
+    for (Sym* size : equal)
+      if (best == nullptr || size->str().size() < best->str().size()) best = size;
+    for (Sym* size : equal) *size = *best;
+  }
+  bool changed = false;
+  for (const auto& [i, shape] : shapes) {
+    const Value value = std::get<Value>(args[i]);
+    if (shape == value.shape()) continue;
+    args[i] = view(value, shape);
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 std::map<std::string, int64_t> unknown_ops(const std::vector<schema::Node>& nodes) {
@@ -201,31 +247,17 @@ std::vector<Value> NodeImporter::emit(const schema::Node& node, const Op& op,
 }
 
 bool NodeImporter::agree(const Op& op, std::vector<Arg>& args) {
+  if (op.name() == "aten::scaled_dot_product_attention") return agree_on(kAttentionSizes, args);
   if (!op.has(kElementwise)) return false;
-  std::vector<Arg*> operands;
-  for (Arg& arg : args)
-    if (std::holds_alternative<Value>(arg)) operands.push_back(&arg);
-  // Along each axis, from the last, the simplest of the sizes that are not 1.
-  std::vector<std::optional<Sym>> sizes;
-  for (const Arg* arg : operands) {
-    const SymShape& shape = std::get<Value>(*arg).shape();
-    sizes.resize(std::max(sizes.size(), shape.size()));
-    for (size_t i = 0; i < shape.size(); ++i) {
-      const Sym size = shape[shape.size() - 1 - i];
-      if (!size.is_const(1) && (!sizes[i] || size.str().size() < sizes[i]->str().size()))
-        sizes[i] = size;
-    }
-  }
-  bool changed = false;
-  for (Arg* arg : operands) {
-    SymShape shape = std::get<Value>(*arg).shape();
-    for (size_t i = 0; i < shape.size(); ++i)
-      if (Sym& size = shape[shape.size() - 1 - i]; !size.is_const(1)) size = *sizes[i];
-    if (shape == std::get<Value>(*arg).shape()) continue;
-    *arg = view(std::get<Value>(*arg), shape);
-    changed = true;
-  }
-  return changed;
+  // Axes from the last one on are the same size.
+  std::vector<SharedSize> sizes;
+  for (size_t i = 0; i < args.size(); ++i)
+    if (const auto* value = std::get_if<Value>(&args[i]))
+      for (int64_t axis = 1; axis <= value->rank(); ++axis) {
+        sizes.resize(std::max(sizes.size(), static_cast<size_t>(axis)));
+        sizes[static_cast<size_t>(axis - 1)].push_back({i, -axis});
+      }
+  return agree_on(sizes, args);
 }
 
 bool NodeImporter::restate(const schema::Node& node, const Op& op, std::vector<Arg>& args) {
@@ -255,7 +287,8 @@ void NodeImporter::settle_shape(const schema::Node& node, std::vector<Arg>& args
 void NodeImporter::import_call(const schema::Node& node, const Op& op, bool in_place) {
   std::vector<Arg> args = import_args(node, op, names_);
   if (op.name() == "aten::view" || op.name() == "aten::reshape") settle_shape(node, args);
-  const std::vector<Value> values = emit(node, op, args);
+  const std::optional<Value> masked = masked_write(op, args);
+  const std::vector<Value> values = masked ? std::vector<Value>{*masked} : emit(node, op, args);
   bool is_view = view_step(op, args, 0).forward != nullptr;
   if (op.name() == "aten::contiguous")
     is_view = names_.recorded_contiguous(target_tensor(node));  // else it is a copy

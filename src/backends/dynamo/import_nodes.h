@@ -26,9 +26,9 @@ class NodeImporter {
   bool restate(const schema::Node& node, const Op& op, std::vector<Arg>& args);
   /// Puts the size that torch found in the place of a -1.
   void settle_shape(const schema::Node& node, std::vector<Arg>& args) const;
-  /// Gives the operands of an elementwise op equal sizes: torch's guards saw to it that they are,
-  /// and a view fails at run time where they are not. False where nothing differs.
-  bool agree(const Op& op, std::vector<Arg>& args);
+  /// Gives the operands of an elementwise op or of attention equal sizes: torch's guards saw to it
+  /// that they are, and a view fails at run time where they are not. False where nothing differs.
+  static bool agree(const Op& op, std::vector<Arg>& args);
   void import_higher_order(const schema::Node& node);
   std::vector<Value> run_subgraph(const schema::Node& node, const schema::GraphArgument& sub,
                                   const std::vector<schema::Argument>& operands);

@@ -122,6 +122,7 @@ const ViewRow kViews[] = {
     {"aten::select.int", select_back},
     {"aten::expand", no_back},
     {"aten::expand_as", no_back},
+    {"aten::unfold", no_back},
     {"aten::contiguous", same_back},
     {"aten::to.dtype", same_back},
     {"aten::to.device", same_back},

@@ -1,4 +1,7 @@
 // Lowering rows: lookups and writes by several indices, scattering, order.
+#include <cmath>
+#include <limits>
+
 #include "backends/onnx/lower.h"
 #include "ir/ops/index_plan.h"
 
@@ -92,6 +95,36 @@ Value scattered(Lower& l, const char* reduction) {
            {l.in(0), l.in(2), updates(l), named("axis", axis), named("reduction", reduction)});
 }
 
+/// The number that changes nothing when it meets another.
+double neutral(const std::string& how, DType d) {
+  if (how == "sum" || how == "prod") return how == "sum" ? 0 : 1;
+  const double sign = how == "amax" ? -1 : 1;
+  if (is_floating(d)) return sign * std::numeric_limits<double>::infinity();
+  const double span =
+      std::ldexp(1.0, static_cast<int>(8 * itemsize(d)) - (d == DType::kU8 ? 0 : 1));
+  if (how == "amax") return d == DType::kU8 ? 0 : -span;
+  return d == DType::kI64 ? 0x1.fffffffffffffp62 : span - 1;
+}
+
+/// Where self does not count, what is written to is made neutral first.
+Value scatter_reduce(Lower& l) {
+  const std::string& how = l.args().text(4);
+  const char* reduction = how == "sum"    ? "add"
+                          : how == "prod" ? "mul"
+                          : how == "amax" ? "max"
+                                          : "min";
+  const int64_t axis = l.args().axis(1, l.in(0).rank());
+  Value base = l.in(0);
+  if (!l.args().flag(5)) {
+    const DType d = l.out().dtype;
+    const Value cleared = l.expand(l.scalar(neutral(how, d), d), l.in(2).shape());
+    base = l("onnx::ScatterElements",
+             {base, l.in(2), cleared, named("axis", axis), named("reduction", "none")});
+  }
+  return l("onnx::ScatterElements",
+           {base, l.in(2), updates(l), named("axis", axis), named("reduction", reduction)});
+}
+
 /// The dtype that ONNX Runtime orders elements of this dtype in.
 DType ordered_as(DType d) {
   if (d == DType::kBF16 || d == DType::kF16) return DType::kF32;
@@ -140,6 +173,7 @@ const LoweringRow kRows[] = {
     {"aten::scatter.value", [](Lower& l) { return scattered(l, "none"); }},
     {"aten::scatter.src", [](Lower& l) { return scattered(l, "none"); }},
     {"aten::scatter_add", [](Lower& l) { return scattered(l, "add"); }},
+    {"aten::scatter_reduce.two", scatter_reduce},
     {"aten::topk", nullptr, topk},
     {"aten::sort", nullptr, sort},
     {"aten::argmax", place<kArgMax>},

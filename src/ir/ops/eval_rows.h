@@ -85,6 +85,7 @@ std::vector<Array> rsqrt(const EvalArgs& a);
 std::vector<Array> rsub(const EvalArgs& a);
 std::vector<Array> scatter(const EvalArgs& a);
 std::vector<Array> scatter_add(const EvalArgs& a);
+std::vector<Array> scatter_reduce(const EvalArgs& a);
 std::vector<Array> select(const EvalArgs& a);
 std::vector<Array> sigmoid(const EvalArgs& a);
 std::vector<Array> sign(const EvalArgs& a);

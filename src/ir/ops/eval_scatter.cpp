@@ -1,4 +1,8 @@
 // Values of lookups and writes by several indices, and of scattered elements.
+#include <cmath>
+#include <limits>
+#include <optional>
+
 #include "ir/ops/eval_util.h"
 #include "ir/ops/index_plan.h"
 
@@ -52,7 +56,10 @@ std::vector<int64_t> targets(const EvalArgs& a, Shape* shape) {
   return to;
 }
 
-std::vector<Array> scattered(const EvalArgs& a, bool add) {
+/// f of the element that is there and the one that is written. With `start` elements that are
+/// written to begin at that instead.
+template <class F>
+std::vector<Array> scattered(const EvalArgs& a, F f, std::optional<double> start = {}) {
   Array out = a.array(0);
   const Array& index = a.array(2);
   const auto axis = static_cast<size_t>(a.args().axis(1, static_cast<int64_t>(out.shape.size())));
@@ -68,12 +75,13 @@ std::vector<Array> scattered(const EvalArgs& a, bool add) {
   const std::vector<int64_t> to = offsets(index.shape, strides);
   std::vector<int64_t> from(to.size(), 0);
   if (tensor) from = offsets(index.shape, strides_of(source.shape));
-  for (size_t i = 0; i < to.size(); ++i) {
+  const auto slot = [&](size_t i) -> double& {
     const int64_t at = to[i] + along * checked(a, index.values[i], out.shape[axis]);
-    double& slot = out.values[static_cast<size_t>(at)];
-    const double v = source.values[static_cast<size_t>(from[i])];
-    slot = add ? slot + v : v;
-  }
+    return out.values[static_cast<size_t>(at)];
+  };
+  for (size_t i = 0; start && i < to.size(); ++i) slot(i) = *start;
+  for (size_t i = 0; i < to.size(); ++i)
+    slot(i) = f(slot(i), source.values[static_cast<size_t>(from[i])]);
   return {std::move(out)};
 }
 
@@ -100,7 +108,25 @@ std::vector<Array> index_put(const EvalArgs& a) {
   return {std::move(out)};
 }
 
-std::vector<Array> scatter(const EvalArgs& a) { return scattered(a, false); }
-std::vector<Array> scatter_add(const EvalArgs& a) { return scattered(a, true); }
+std::vector<Array> scatter(const EvalArgs& a) {
+  return scattered(a, [](double, double v) { return v; });
+}
+std::vector<Array> scatter_add(const EvalArgs& a) {
+  return scattered(a, [](double old, double v) { return old + v; });
+}
+std::vector<Array> scatter_reduce(const EvalArgs& a) {
+  const std::string& how = a.args().text(4);
+  const auto reduced = [&](double neutral, double (*f)(double, double)) {
+    return scattered(a, f, a.args().flag(5) ? std::optional<double>() : neutral);
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (how == "sum") return reduced(0, [](double old, double v) { return old + v; });
+  if (how == "prod") return reduced(1, [](double old, double v) { return old * v; });
+  if (how == "amax")
+    return reduced(-kInfinity,
+                   [](double old, double v) { return std::isnan(old) || old > v ? old : v; });
+  return reduced(kInfinity,
+                 [](double old, double v) { return std::isnan(old) || old < v ? old : v; });
+}
 
 }  // namespace slipway::ops::eval

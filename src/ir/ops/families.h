@@ -31,6 +31,8 @@ std::span<const OpRow> spellings_creation();
 std::span<const OpRow> spellings_shape();
 std::span<const OpRow> spellings_pieces();
 std::span<const OpRow> spellings_math();
+std::span<const OpRow> searching();
+std::span<const OpRow> unfolding();
 
 /// All of them; a new family is one line here.
 inline std::vector<std::span<const OpRow>> families() {
@@ -56,7 +58,9 @@ inline std::vector<std::span<const OpRow>> families() {
           spellings_creation(),
           spellings_shape(),
           spellings_pieces(),
-          spellings_math()};
+          spellings_math(),
+          searching(),
+          unfolding()};
 }
 
 }  // namespace slipway::ops

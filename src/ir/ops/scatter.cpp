@@ -42,6 +42,19 @@ std::vector<ValueType> scatter(const Args& a) {
   return {a.type(0)};
 }
 
+/// The same with a word for what becomes of elements that meet.
+std::vector<ValueType> scatter_reduce(const Args& a) {
+  const std::string& how = a.text(4);
+  if (how == "mean")
+    throw Error(kUnsupported,
+                "[ir] aten::scatter_reduce.two: got reduce=\"mean\", need sum, prod, "
+                "amax or amin");
+  if (how != "sum" && how != "prod" && how != "amax" && how != "amin")
+    a.fail("reduce must be sum, prod, amax or amin");
+  if (a.type(0).dtype == DType::kBool) a.fail("needs numbers");
+  return scatter(a);
+}
+
 /// index_add along one axis: every row of source is added to the row that the index names.
 Values index_add(const Args& a) {
   const Value self = a.value(0), source = a.value(3);
@@ -65,6 +78,9 @@ const OpRow kRows[] = {
      eval::scatter},
     {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter,
      eval::scatter_add},
+    {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, "
+     "bool include_self=True) -> Tensor",
+     scatter_reduce, eval::scatter_reduce},
     spelling("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, "
              "Scalar alpha=1) -> Tensor",
              index_add),

@@ -1,4 +1,4 @@
-// Normalization over groups of channels and by stored statistics.
+// Normalization over groups of channels, by stored statistics, and of weights.
 #include "ir/ops/bodies.h"
 #include "ir/ops/families.h"
 
@@ -49,6 +49,18 @@ Values instance_norm(const Args& a) {
   return {scaled(a, by_group(a, a.value(0).dim(1), a.number(7)), 1, 2)};
 }
 
+/// Every slice along an axis to the length that g gives it (Salimans and Kingma 2016); with dim=-1
+/// the whole tensor is one slice.
+Values weight_norm(const Args& a) {
+  const Value v = a.value(0);
+  std::vector<Sym> others;
+  const int64_t kept = a.integer(2) == -1 ? -1 : a.axis(2, v.rank());
+  for (int64_t i = 0; i < v.rank(); ++i)
+    if (i != kept) others.emplace_back(i);
+  const Value length = emit(a, "aten::linalg_vector_norm", v, Sym(2), others, true);
+  return {v * (a.value(1) / length)};
+}
+
 const OpRow kRows[] = {
     written("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, "
             "Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
@@ -63,6 +75,7 @@ const OpRow kRows[] = {
             "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
             "float eps, bool cudnn_enabled) -> Tensor",
             instance_norm),
+    written("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", weight_norm),
 };
 
 }  // namespace

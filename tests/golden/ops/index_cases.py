@@ -199,4 +199,76 @@ def products(g):
              symbols={"x0": {0: "n"}})
 
 
-FAMILIES = (sorting, indexing, windows, products)
+def searching(g):
+    case, floats, ints, bools = g.case, g.floats, g.ints, g.bools
+    edges = torch.tensor([-2.0, 0.0, 0.0, 1.5])
+    x = torch.cat([edges, torch.tensor([-5.0, 0.5, 9.0, float("nan"), float("inf")])]).reshape(3, 3)
+    n = {"x0": {0: "n"}}
+    for right in (False, True):
+        case("aten::bucketize.Tensor", x, edges, right=right)
+        case("aten::searchsorted.Tensor", edges, x, right=right)
+    case("aten::bucketize.Tensor", ints(2, 3), torch.tensor([-1, 2]), out_int32=True)
+    case("aten::bucketize.Tensor", x, torch.tensor([]), symbols=n)
+    case("aten::bucketize.Tensor", torch.tensor(0.25), edges, symbols={"x1": {0: "n"}})
+    rows = distinct(3, 5).float().sort()[0]
+    case("aten::searchsorted.Tensor", rows, distinct(3, 4).float() + 0.5, symbols=
+         {"x0": {0: "n"}, "x1": {0: "n"}})
+    case("aten::searchsorted.Tensor", rows, rows[:, :2], side="right", out_int32=True)
+    mixed = distinct(3, 5)
+    case("aten::searchsorted.Tensor", mixed, ints(3, 2), sorter=mixed.argsort())
+    case("aten::isin.Tensor_Tensor", ints(3, 4), torch.tensor([[1, 3], [0, -2]]))
+    case("aten::isin.Tensor_Tensor", floats(5), edges, invert=True)
+    case("aten::isin.Tensor_Tensor", ints(5), torch.tensor([], dtype=torch.int64), symbols=n)
+    case("aten::isin.Tensor_Tensor", ints(3, 4), ints(2), assume_unique=True,
+         symbols={"x0": {0: "n"}, "x1": {0: "m"}})
+    case("aten::isin.Tensor_Scalar", ints(3, 4), 2)
+    case("aten::isin.Tensor_Scalar", ints(3, 4), 2, invert=True, symbols=n)
+    case("aten::cumprod", floats(2, 5, low=0.5, high=1.5), 1)
+    case("aten::cumprod", floats(3, 2, 2, low=0.5, high=1.5), 0, symbols={"x0": {0: "n", 2: "m"}})
+    case("aten::cumprod", ints(6), 0)
+    case("aten::cumprod", ints(2, 4), -1, symbols={"x0": {1: "n"}})
+    case("aten::cumprod", ints(1, 4), 0, dtype=torch.float32)
+    case("aten::prod", floats(2, 3))
+    case("aten::prod", ints(4), dtype=torch.float32, symbols=n)
+    for op in ("all", "any"):
+        case(f"aten::_is_{op}_true", bools(2, 3))
+        case(f"aten::_is_{op}_true", torch.ones(2).bool(), symbols=n)
+    at = torch.tensor([[0, 2, 0], [3, 1, 3], [0, 1, 1]])
+    for how in ("sum", "prod", "amax", "amin"):
+        for include in (True, False):
+            case("aten::scatter_reduce.two", floats(3, 4), 1, at, floats(3, 3), how,
+                 include_self=include)
+        case("aten::scatter_reduce.two", ints(4, 3), 0, at, ints(3, 3), how, include_self=False)
+        case("aten::scatter_reduce.two", floats(4, 3), 0, at[:2], floats(3, 3), how)
+    case("aten::scatter_reduce.two", ints(3, 4), -1, at, ints(3, 3), "amax",
+         symbols={"x0": {0: "n"}, "x1": {0: "n"}, "x2": {0: "n"}})
+
+
+def unfolding(g):
+    case, floats, ints = g.case, g.floats, g.ints
+    x, sizes = floats(2, 7, 3), {"x0": {0: "b", 1: "n"}}
+    case("aten::unfold", x, 1, 3, 2)
+    case("aten::unfold", x, 1, 3, 3)
+    case("aten::unfold", x, -2, 2, 1, symbols=sizes)
+    case("aten::unfold", x, 1, 3, 3, symbols=sizes)
+    case("aten::unfold", x, 0, 2, 2)
+    case("aten::unfold", ints(5), 0, 2, 3)
+    case("aten::unfold", floats(6, dtype=torch.float16), 0, 1, 1)
+    image, moving = floats(2, 3, 5, 6), {"x0": {0: "b", 2: "h", 3: "w"}}
+    for settings in (([2, 3], [1, 1], [0, 0], [1, 1]), ([2, 2], [2, 1], [1, 2], [2, 3]),
+                     ([1, 1], [1, 1], [0, 0], [1, 1])):
+        case("aten::im2col", image, *settings)
+        case("aten::im2col", image, *settings, symbols=moving)
+        columns = torch.ops.aten.im2col(image, *settings)
+        case("aten::col2im", columns, [5, 6], *settings)
+        case("aten::col2im", columns, [5, 6], *settings, symbols={"x0": {0: "b"}})
+    case("aten::im2col", image[0], [3, 3], [1, 1], [1, 1], [1, 1])
+    case("aten::col2im", floats(8, 4), [4, 4], [2, 2], [1, 1], [0, 0], [2, 2])
+    v = floats(4, 3, 5)
+    for dim in (0, 1, 2):
+        shape = [v.shape[i] if i == dim else 1 for i in range(3)]
+        case("aten::_weight_norm", v, floats(*shape), dim)
+    case("aten::_weight_norm", v, torch.tensor(1.5), -1)
+
+
+FAMILIES = (sorting, indexing, windows, products, searching, unfolding)

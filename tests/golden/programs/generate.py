@@ -97,6 +97,35 @@ class index_write(nn.Module):
         return {"z": z, "w": w}
 
 
+@case(((2, 3, 4), (4,)), ((5, 3, 4), (4,)), dynamic={"x": {0: B}, "y": None})
+class mask_write(nn.Module):
+    """Writes through masks: a number, a row for each, behind an axis, and as many values as are picked."""
+    def forward(self, x, y):
+        rows, places = x[:, :, 0] > 0, x > 0.5
+        number, row, inner, add = x.clone(), x.clone(), x.clone(), x.clone()
+        number[places] = -7.0
+        row[rows] = y
+        inner[:, torch.tensor([True, False, True])] = y
+        add.index_put_((rows,), y, accumulate=True)
+        chosen = y.clone()
+        chosen[torch.tensor([True, False, False, True])] = x[0, 0, :2]
+        return {"number": number, "row": row, "inner": inner, "add": add, "chosen": chosen}
+
+
+@case(*TWO, dynamic={"x": {0: B, 1: S}})
+class in_place_operators(nn.Module):
+    """Python's operators that work in place, also through a view."""
+    def forward(self, x):
+        a, b, c = x > 0, x > -0.5, x > 0.25
+        a[0] |= b[0]
+        b &= c
+        c ^= a
+        windows = x.clone()
+        pairs = windows.unfold(1, 2, 2)
+        windows += 1
+        return {"a": a, "b": b, "c": c, "pairs": pairs * 1}
+
+
 @case(((3, 4), ()), ((2, 4), ()), dynamic={"x": {0: B}, "flag": None}, dtypes=(None, torch.bool))
 class branches(nn.Module):
     def __init__(self):

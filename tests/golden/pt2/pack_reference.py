@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Packs the reference's .pt2 exports for the tests: pack_reference.py EXPORTS GOLDEN OUT.tar.xz
 
-EXPORTS has <case>/dynamo/{model.pt2,export.json,config.json}, made by transformers' AutoExporter with
-{"export_format": "dynamo", "dynamic": true} from the golden cases' models and inputs; GOLDEN has the cases'
-inputs.safetensors and outputs.safetensors. Where the trace ran on somebody's machine is blanked, in place: the rest of
+EXPORTS has <case>/dynamo/{model.pt2,export.json,config.json}, or the same without the folder dynamo, made by
+transformers' AutoExporter with {"export_format": "dynamo", "dynamic": true} from the golden cases' models and
+inputs; GOLDEN has the cases' inputs.safetensors and outputs.safetensors. reference.tar.xz has the text models,
+more.tar.xz those that see and hear; a case that the reference could not trace has no model.pt2 and is left out. Where the trace ran on somebody's machine is blanked, in place: the rest of
 an archive is as torch wrote it. Equal files give equal bytes.
 """
 import io
@@ -16,8 +17,7 @@ import tarfile
 import zipfile
 import zlib
 
-FILES = [("dynamo/model.pt2", 0), ("dynamo/export.json", 0), ("dynamo/config.json", 0),
-         ("inputs.safetensors", 1), ("outputs.safetensors", 1)]
+FILES = [("model.pt2", 0), ("export.json", 0), ("config.json", 0), ("inputs.safetensors", 1), ("outputs.safetensors", 1)]
 
 
 def without_traces(data):
@@ -53,11 +53,14 @@ def main():
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for case in sorted(path.name for path in roots[0].iterdir()):
+            exported = roots[0] / case / "dynamo" if (roots[0] / case / "dynamo").exists() else roots[0] / case
+            if not (exported / "model.pt2").exists():
+                continue
             for name, root in FILES:
-                data = (roots[root] / case / name).read_bytes()
+                data = ((roots[1] / case if root else exported) / name).read_bytes()
                 if name.endswith(".pt2"):
                     data = without_traces(data)
-                info = tarfile.TarInfo(f"{case}/{pathlib.PurePosixPath(name).name}")
+                info = tarfile.TarInfo(f"{case}/{name}")
                 info.size, info.mode = len(data), 0o644
                 tar.addfile(info, io.BytesIO(data))
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 128 << 20}]

@@ -14,6 +14,7 @@
 #include "backends/dynamo/runner/memory.h"
 #include "backends/dynamo/runner/options.h"
 #include "backends/dynamo/runner/weights.h"
+#include "base/json.h"
 #include "slipway/error.h"
 
 namespace slipway::dynamo_runner {
@@ -76,6 +77,7 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
     if (contract_.outputs[output].position == dynamo::kNoPosition) shown_input_[output] = input;
   }
   for (const Port& input : contract_.inputs) written_.push_back(written.contains(input.value));
+  describe_limits(*file.archive);
   describe();
 }
 
@@ -96,6 +98,22 @@ abi::IoDescription Model::describe_port(const Port& port) {
   return io;
 }
 
+void Model::describe_limits(const dynamo::Archive& archive) {
+  const auto add = [this](const char* key, std::string text) {
+    metadata_.push_back({key, strings_.emplace_back(std::move(text)).c_str()});
+  };
+  constexpr const char* kRanges = "extra/slipway.ranges";
+  if (archive.find(kRanges) != nullptr) add("slipway.ranges", std::string(archive.text(kRanges)));
+  Json dims = Json::object();
+  for (const auto& [symbol, range] : contract_.ranges) {
+    // As bind_sizes() has it: that a traced size was at least 2 does not keep 0 and 1 out.
+    const int64_t min = range.min_val && *range.min_val > 2 ? *range.min_val : 0;
+    if (min > 0 || range.max_val)
+      dims[symbol] = {Json(min), range.max_val ? Json(*range.max_val) : Json()};
+  }
+  add("slipway.dims", dims.dump());
+}
+
 void Model::describe() {
   for (const Port& port : contract_.inputs) {
     input_indices_.emplace(port.name, inputs_.size());
@@ -105,8 +123,8 @@ void Model::describe() {
     output_indices_.emplace(port.name, outputs_.size());
     outputs_.push_back(describe_port(port));
   }
-  description_ = {inputs_.size(),  inputs_.data(),  0, nullptr,
-                  outputs_.size(), outputs_.data(), 0, nullptr};
+  description_ = {inputs_.size(),   inputs_.data(),  0, nullptr, outputs_.size(), outputs_.data(),
+                  metadata_.size(), metadata_.data()};
 }
 
 size_t Model::input_index(std::string_view name) const {

@@ -11,8 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/dynamo/runner/code.h"
+#include "backends/dynamo/archive.h"
 #include "backends/dynamo/contract.h"
+#include "backends/dynamo/runner/code.h"
 #include "runtime/abi.h"
 
 namespace slipway::dynamo_runner {
@@ -51,6 +52,8 @@ class Model {
            size_t num_outputs) const;
 
  private:
+  /// The ranges of sizes that the program states, and those of ids that our writer stored.
+  void describe_limits(const dynamo::Archive& archive);
   void describe();
   abi::IoDescription describe_port(const dynamo::Port& port);
   std::vector<c10::IValue> take_inputs(std::span<const abi::DLTensor* const> inputs,
@@ -78,6 +81,7 @@ class Model {
   std::deque<std::vector<int64_t>> sizes_;
   std::deque<std::vector<const char*>> symbols_;
   std::vector<abi::IoDescription> inputs_, outputs_;
+  std::vector<abi::KeyValue> metadata_;
   abi::SessionDescription description_{};
 };
 
