@@ -26,9 +26,27 @@ std::vector<LeafSpec> leaves(const std::vector<IoSpec>& specs) {
   return result;
 }
 
-/// Symbols of the inputs set to small, different sizes within their bounds.
-std::map<std::string, int64_t> sizes_for(const ModelRunner& runner, int64_t round) {
+/// The sizes of the trace where a traced program has only the name of the input's axis for one
+/// ("pixel_values_dim_2"): what else those may be is known to torch's guards, to no runtime.
+std::map<std::string, int64_t> traced_sizes(const ModelRunner& runner,
+                                            const ExportMetadata& metadata) {
   std::map<std::string, int64_t> sizes;
+  for (const auto& [name, kwarg] : metadata.kwargs)
+    for (const IoSpec& input : runner.inputs()) {
+      if (input.name != name || kwarg.shape.size() != input.dims.size()) continue;
+      for (size_t axis = 0; axis < input.dims.size(); ++axis)
+        if (kwarg.shape[axis] > 0 &&
+            input.dims[axis].symbol == fmt::format("{}_dim_{}", name, axis))
+          sizes.emplace(input.dims[axis].symbol, kwarg.shape[axis]);
+    }
+  return sizes;
+}
+
+/// Symbols of the inputs: those of `given`, others set to small, different sizes within their
+/// bounds.
+std::map<std::string, int64_t> sizes_for(const ModelRunner& runner, int64_t round,
+                                         std::map<std::string, int64_t> given) {
+  std::map<std::string, int64_t> sizes = std::move(given);
   int64_t next = round + 1;
   for (const IoSpec& input : runner.inputs())
     for (const DimSpec& dim : input.dims) {
@@ -177,13 +195,14 @@ bool validate_export(const ExportedModel& exported, const ValidationOptions& opt
   for (const auto& [name, runner] : exported.runners()) {
     const ModelRunner& checked = runner.impl().runner();
     const Runner* eager = eager_runner(options, name);
+    const auto traced = traced_sizes(checked, exported.component(name).metadata);
     for (int64_t round = 0; round < 2; ++round) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       if (round > 0 && spent.count() > options.max_seconds) {
         log::warning(fmt::format("validation of '{}' stopped after {:.0f} s", name, spent.count()));
         break;
       }
-      const auto sizes = sizes_for(checked, round);
+      const auto sizes = sizes_for(checked, round, traced);
       const Inputs inputs = inputs_for(checked, sizes);
       for (const auto& [input, tensor] : inputs)
         if (tensor.dtype() == DType::kI64 && tensor.numel() > options.max_elements) {

@@ -93,6 +93,17 @@ TEST_P(TracedModels, GiveTheSameAtOtherBatchSizes) {
   });
 }
 
+/// Written as a program again, and compared with ONNX at sizes that validation picks.
+TEST_P(TracedModels, AreWrittenAgainAndValidate) {
+  if (pt2_json(kFailures).at("onnx").contains(GetParam())) GTEST_SKIP() << "cannot be imported";
+  check("dynamo", [&] {
+    const auto program = TorchProgram::load(folder() / "model.pt2");
+    const auto again = DynamoExporter().export_model(program, DynamoConfig());
+    EXPECT_TRUE(validate_export(again));
+    EXPECT_TRUE(validate_export(in_onnx(), {.eager = &again}));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, TracedModels, testing::ValuesIn(folders_in(root())), test_name);
 
 void count_ops(const dynamo::schema::Graph& graph, std::map<std::string, int64_t>& counts) {

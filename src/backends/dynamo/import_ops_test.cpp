@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "backends/dynamo/import_nodes.h"
+#include "backends/dynamo/import_storage.h"
 #include "base/json.h"
 
 namespace slipway::dynamo {
@@ -25,6 +26,18 @@ TEST(ImportOps, AllOfTheTracesAreKnown) {
     nodes.push_back(call(op));
   }
   EXPECT_EQ(unknown_ops(nodes), (std::map<std::string, int64_t>()));
+}
+
+/// "aten::view(Tensor(a) self, ...": a write to the result must reach the argument.
+TEST(ImportOps, EveryOpThatGivesAViewIsKnownAsOne) {
+  size_t views = 0;
+  for (const Op* op : all_ops()) {
+    const std::string_view schema = op->row.schema;
+    if (schema.find("(Tensor(a") == schema.npos) continue;
+    EXPECT_TRUE(is_view_op(*op)) << schema << ": add it to import_storage.cpp";
+    ++views;
+  }
+  EXPECT_GT(views, 30u);
 }
 
 TEST(ImportOps, OthersAreCounted) {

@@ -92,6 +92,21 @@ Backward relabel_back(const Args&) { return viewed_back; }
 Backward transpose_back(const Args& a) {
   return [i = a.integer(1), j = a.integer(2)](Value, Value part) { return transpose(part, i, j); };
 }
+Backward matrix_back(const Args&) {
+  return [](Value, Value part) { return transpose(part, -2, -1); };
+}
+Backward moved_back(const Args& a) {
+  return [name = a.op().name(), from = a[1], to = a[2]](Value, Value part) {
+    return part.graph().emit(name, {part, to, from});
+  };
+}
+Backward narrow_back(const Args& a) {
+  return [axis = a.integer(1), start = a.sym(2), length = a.sym(3)](Value base, Value part) {
+    const int64_t at = normalize_axis(axis, base.rank());
+    const Sym from = start.is_const() && start.value() < 0 ? base.dim(at) + start : start;
+    return replace_range(base, part, at, from, from + length);
+  };
+}
 Backward reverse_back(const Args&) {
   return [](Value, Value part) {
     std::vector<int64_t> axes;
@@ -115,6 +130,13 @@ const ViewRow kViews[] = {
     {"aten::squeeze", relabel_back},
     {"aten::transpose.int", transpose_back},
     {"aten::swapaxes", transpose_back},
+    {"aten::swapdims", transpose_back},
+    {"aten::mT", matrix_back},
+    {"aten::movedim.int", moved_back},
+    {"aten::movedim.intlist", moved_back},
+    {"aten::narrow", narrow_back},
+    {"aten::view_as", relabel_back},
+    {"aten::reshape_as", relabel_back, true},
     {"aten::t", reverse_back},
     {"aten::numpy_T", reverse_back},
     {"aten::permute", permute_back},
@@ -126,6 +148,7 @@ const ViewRow kViews[] = {
     {"aten::contiguous", same_back},
     {"aten::to.dtype", same_back},
     {"aten::to.device", same_back},
+    {"aten::to.other", same_back},
     {"aten::to.dtype_layout", same_back},
     {"aten::type_as", same_back},
     {"aten::dropout", same_back},
@@ -135,15 +158,31 @@ constexpr std::string_view kParts[] = {"aten::split.Tensor",     "aten::split.si
                                        "aten::split_with_sizes", "aten::chunk",
                                        "aten::unbind.int",       "aten::tensor_split.sections"};
 
+bool cuts_parts(const Op& op) {
+  return std::find(std::begin(kParts), std::end(kParts), op.name()) != std::end(kParts);
+}
+
+const ViewRow* find_view(const Op& op) {
+  for (const ViewRow& row : kViews)
+    if (row.op == op.name()) return &row;
+  return nullptr;
+}
+
+/// x.to(dtype, copy=True)
+bool asks_for_copy(const Op& op, const std::vector<Arg>& args) {
+  const int copy = op.schema.find("copy");
+  return copy >= 0 && args[static_cast<size_t>(copy)] == Arg(true);
+}
+
 }  // namespace
+
+bool is_view_op(const Op& op) { return cuts_parts(op) || find_view(op) != nullptr; }
 
 ViewStep view_step(const Op& op, const std::vector<Arg>& args, size_t index) {
   ViewStep step;
-  const bool parts = std::find(std::begin(kParts), std::end(kParts), op.name()) != std::end(kParts);
-  const ViewRow* row = nullptr;
-  for (const ViewRow& candidate : kViews)
-    if (candidate.op == op.name()) row = &candidate;
-  if (row == nullptr && !parts) return step;
+  const bool parts = cuts_parts(op);
+  const ViewRow* row = find_view(op);
+  if (!is_view_op(op) || asks_for_copy(op, args)) return step;
   step.forward = [&op, args, index](Value base) {
     std::vector<OpArg> again(args.begin(), args.end());
     again[0] = base;

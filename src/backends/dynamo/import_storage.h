@@ -62,6 +62,9 @@ class ImportStorage {
   std::map<std::string, Tensor> tensors_;
 };
 
+/// Whether results of the op are views of its first argument, as far as we know.
+bool is_view_op(const Op& op);
+
 /// The step of a view op's output `index`, for the op's arguments: its first argument is what is
 /// viewed. Null functions for ops that are not views.
 ViewStep view_step(const Op& op, const std::vector<Arg>& args, size_t index);

@@ -119,7 +119,10 @@ class Serializer {
     const TreeSpec spec = parse_tree_spec(options_.in_spec, "in_spec");
     const std::vector<std::string> leaves = input_leaf_names(spec, "in_spec");
     if (leaves.size() != source_.inputs().size())
-      throw Error(kInternal, "[dynamo] the call has other inputs than the graph");
+      throw Error(kUnsupported,
+                  fmt::format("[dynamo] the call has {} leaves, the graph takes {} tensors: calls "
+                              "with constants among their arguments cannot be written",
+                              leaves.size(), source_.inputs().size()));
     for (const std::string& leaf : leaves) {
       const auto at = std::find_if(source_.inputs().begin(), source_.inputs().end(),
                                    [&](const Node* input) { return input->name == leaf; });

@@ -126,6 +126,22 @@ class in_place_operators(nn.Module):
         return {"a": a, "b": b, "c": c, "pairs": pairs * 1}
 
 
+@case(((2, 3, 4),), ((5, 3, 2),), dynamic={"x": {0: B, 2: S}})
+class views_written(nn.Module):
+    """Writes through views of other names, and to a copy."""
+    def forward(self, x):
+        y = x.clone()
+        y.mT[:, 0] = 1.0
+        y.movedim(1, 0)[1].mul_(3)
+        y.movedim([0, 1], [1, 2])[0].add_(0.5)
+        y.swapdims(1, 2)[:, 1, 2] = 9.0
+        y.narrow(1, -1, 1).sub_(2)
+        y.view_as(x)[0] *= 2
+        copy = y.to(torch.float32, copy=True)
+        copy += 100
+        return {"y": y, "copy": copy}
+
+
 @case(((3, 4), ()), ((2, 4), ()), dynamic={"x": {0: B}, "flag": None}, dtypes=(None, torch.bool))
 class branches(nn.Module):
     def __init__(self):
