@@ -103,6 +103,9 @@ struct ValidationOptions {
   /// The same model exported to PyTorch, fresh or loaded: what every component is compared with, as
   /// far as outputs have the same names. Null: nothing to compare with.
   const ExportedModel* eager = nullptr;
+  /// Of a traced program, whose inputs may mean anything: one that refuses what is made up for them
+  /// is reported as not validated, and results need not be finite where eager's are not.
+  bool made_up_inputs_may_not_suit = false;
   double max_seconds = 60;  ///< after which no further size is tried
   /// Fixed sizes beyond this many elements of one id input are not run: attention over them may
   /// take minutes and all memory.

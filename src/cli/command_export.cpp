@@ -110,7 +110,8 @@ bool validate(const ExportOptions& options, const ExportedSource& source, const 
     return false;
   }
   const std::optional<ExportedModel> eager = eager_model(source);
-  return validate_export(*written, {.eager = eager ? &*eager : nullptr});
+  return validate_export(*written, {.eager = eager ? &*eager : nullptr,
+                                    .made_up_inputs_may_not_suit = source.is_program});
 }
 
 Json files_json(const fs::path& folder) {

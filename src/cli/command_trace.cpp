@@ -49,7 +49,7 @@ void trace(const TraceOptions& options, const std::string& out, bool json) {
     move_file(folder.path() / "model.pt2", written);
   } else {
     StagedDirectory staged(out);
-    trace_model(options, staged.path());
+    trace_model(options, staged.path());  // throws where it leaves no program
     staged.commit();
   }
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;

@@ -119,6 +119,9 @@ void check_traced_options(const ExportOptions& options) {
       {!options.dynamic_shapes.empty(), "--dynamic-shapes"},
       {options.dtype != "fp32", "--dtype"},
       {options.generation, "--generation"},
+      {options.allow_python, "--allow-python"},
+      {!options.trace.inputs.empty(), "--inputs"},
+      {options.defer_asserts, "--prefer-deferred-runtime-asserts-over-guards"},
       {options.layout != "slipway", "--layout"}};
   for (const auto& [is_given, flag] : given)
     if (is_given)
@@ -132,8 +135,11 @@ ExportedSource export_program(const ExportOptions& options, const std::filesyste
   const TorchProgram program = TorchProgram::load(path);
   const std::unique_ptr<ExportConfig> config = config_of(options);
   return {AutoHfExporter::from_config(*config)->export_model(program, *config),
-          program.architecture(), "traced program", std::move(folder),
-          [program] { return DynamoExporter().export_model(program, DynamoConfig()); }};
+          program.architecture(),
+          "traced program",
+          std::move(folder),
+          [program] { return DynamoExporter().export_model(program, DynamoConfig()); },
+          true};
 }
 
 /// Whether the model type of a checkpoint is one of ours. What is no folder with a config.json may

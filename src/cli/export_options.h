@@ -36,6 +36,7 @@ struct ExportedSource {
   std::shared_ptr<const TemporaryDirectory> traced;  ///< holds the weights of a traced program
   /// The same source exported to PyTorch, to compare with; empty where names differ.
   std::function<ExportedModel()> eager;
+  bool is_program = false;  ///< traced, by whomever
 };
 
 /// Opens the checkpoint, or the program that torch.export saved (a .pt2 file), and exports it; no

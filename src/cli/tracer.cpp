@@ -85,6 +85,7 @@ std::string reason(const std::string& tail) {
   const size_t own = tail.rfind("[trace] ");
   std::string text = own != tail.npos ? tail.substr(own) : tail;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (text.empty()) text = "the interpreter ended with an error and said nothing";
   if (own == tail.npos) text = "[trace] " + text.substr(text.rfind('\n') + 1);
   return text.size() > 2000 ? text.substr(0, 2000) + "..." : text;
 }
@@ -104,7 +105,12 @@ void trace_model(const TraceOptions& options, const std::filesystem::path& folde
       run({options.python, "-c", kTraceScript},
           environment_with(job.dump(-1, ' ', false, Json::error_handler_t::replace)));
   log::debug("[trace] " + ended.tail);
-  if (WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == 0) return;
+  if (WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == 0) {
+    if (std::filesystem::exists(folder / "model.pt2")) return;
+    throw Error(kEnvironment, fmt::format("[trace] {} ended without writing a program: is it a "
+                                          "Python interpreter?",
+                                          quote(options.python)));
+  }
   const int code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : 0;
   const ErrorKind kind = code == 3 ? kInvalid : code == 4 ? kUnsupported : kEnvironment;
   throw Error(kind, WIFSIGNALED(ended.status) ? fmt::format("[trace] {} was ended by signal {}",

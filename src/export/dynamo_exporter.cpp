@@ -77,7 +77,7 @@ std::map<std::string, dynamo::SampleLeaf> example_of(const Inputs& inputs) {
   for (const auto& [name, tensor] : inputs) {
     const bool empty = (is_static && argument_of(name) == "past_key_values") ||
                        tensor.numel() > dynamo::kLargestSample;
-    example[name] = {tensor.dtype(), tensor.shape(), empty ? Tensor() : tensor};
+    example[name] = {tensor.dtype(), tensor.shape(), empty ? Tensor() : tensor, std::nullopt};
   }
   return example;
 }
@@ -140,6 +140,12 @@ ExportedComponent DynamoExporter::export_traced(const TorchProgram& program,
       inputs.emplace(nodes[i]->name, Tensor(nodes[i]->types[0].dtype, shapes[i]));
   dynamo::WriteOptions write_options;
   write_options.program.example_sizes = sizes_of(*graph.graph, inputs);
+  const dynamo::Imported& imported = program.impl().imported;
+  write_options.program.in_leaves = imported.in_leaves;
+  write_options.program.out_leaves = imported.out_leaves;
+  write_options.program.in_constants = {imported.in_constants.begin(), imported.in_constants.end()};
+  write_options.program.out_constants = {imported.out_constants.begin(),
+                                         imported.out_constants.end()};
   write_options.example = example_of(inputs);
   return finish(std::move(graph), metadata_of(program, config), config, std::move(write_options));
 }

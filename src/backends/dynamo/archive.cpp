@@ -2,6 +2,7 @@
 #include "backends/dynamo/archive.h"
 
 #include <fmt/format.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <optional>
@@ -95,6 +96,7 @@ Directory find_directory(const Bytes& file) {
 struct Record {
   std::string name;
   uint64_t size = 0, header = 0, begin = 0;
+  uint32_t crc32 = 0;
 };
 
 /// Sizes beyond 32 bits are in an extra field, in the order of the fields that they replace.
@@ -122,6 +124,7 @@ Record read_record(const Bytes& file, uint64_t& at) {
   if (file.number<uint32_t>(at) != kCentralMagic)
     file.fail(fmt::format("its directory is damaged at byte {}", at));
   const auto flags = file.number<uint16_t>(at + 8), method = file.number<uint16_t>(at + 10);
+  const auto crc32 = file.number<uint32_t>(at + 16);
   uint64_t stored = file.number<uint32_t>(at + 20), raw = file.number<uint32_t>(at + 24),
            header = file.number<uint32_t>(at + 42);
   const uint64_t name_size = file.number<uint16_t>(at + 28),
@@ -143,6 +146,7 @@ Record read_record(const Bytes& file, uint64_t& at) {
         fmt::format("entry {} is stored but has sizes {} and {}", quote(record.name), raw, stored));
   record.size = raw;
   record.header = header;
+  record.crc32 = crc32;
   return record;
 }
 
@@ -196,7 +200,8 @@ std::shared_ptr<const Archive> Archive::open(const std::filesystem::path& path) 
       file.fail(
           fmt::format("it has two root folders, {} and {}", quote(archive->root_), quote(root)));
     record.begin = contents_begin(file, record);
-    const Entry entry{static_cast<int64_t>(record.begin), static_cast<int64_t>(record.size)};
+    const Entry entry{static_cast<int64_t>(record.begin), static_cast<int64_t>(record.size),
+                      record.crc32};
     if (!archive->entries_.emplace(record.name.substr(slash + 1), entry).second)
       file.fail(fmt::format("entry {} appears twice", quote(record.name)));
     records.push_back(std::move(record));
@@ -227,8 +232,26 @@ ByteSpan Archive::bytes(const Entry& entry) const {
   return file_->bytes().subspan(static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size));
 }
 
+void Archive::verify(const Entry& entry) const {
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+  static_cast<void>(entry);  // a fuzzer cannot guess checksums
+#else
+  const ByteSpan span = bytes(entry);
+  const uint32_t got = libdeflate_crc32(0, span.data(), span.size());
+  if (got == entry.crc32) return;
+  std::string name = "?";
+  for (const auto& [key, item] : entries_)
+    if (item.offset == entry.offset && item.size == entry.size) name = key;
+  throw Error(kInvalid, fmt::format("[pt2] {}: entry {} is damaged: its checksum is {:08x}, the "
+                                    "file says {:08x}",
+                                    display(file_->path()), quote(name, 120), got, entry.crc32));
+#endif
+}
+
 std::string_view Archive::text(std::string_view name) const {
-  const ByteSpan span = bytes(at(name));
+  const Entry& entry = at(name);
+  verify(entry);
+  const ByteSpan span = bytes(entry);
   return {reinterpret_cast<const char*>(span.data()), span.size()};
 }
 

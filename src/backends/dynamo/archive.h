@@ -22,6 +22,7 @@ class Archive {
   struct Entry {
     int64_t offset = 0;  ///< of the first byte of the contents in the file
     int64_t size = 0;    ///< in bytes
+    uint32_t crc32 = 0;  ///< of the contents, as the file says
   };
 
   /// Maps a file and checks its directory: entries lie inside the file, do not overlap, have local
@@ -38,7 +39,11 @@ class Archive {
   const Entry& at(std::string_view name) const;
   /// Contents, valid while the archive lives.
   ByteSpan bytes(const Entry& entry) const;
+  /// The contents as text. Throws Error{kInvalid} where their checksum is another than the file
+  /// says.
   std::string_view text(std::string_view name) const;
+  /// Reads the contents and throws Error{kInvalid} naming the entry where the checksum differs.
+  void verify(const Entry& entry) const;
 
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
 

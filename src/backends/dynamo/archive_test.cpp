@@ -2,6 +2,7 @@
 #include "backends/dynamo/archive.h"
 
 #include <gtest/gtest.h>
+#include <libdeflate.h>
 
 #include <cstring>
 
@@ -19,6 +20,7 @@ class Zip {
  public:
   Zip& add(const std::string& name, const std::string& contents, uint16_t method = 0) {
     const auto header = static_cast<uint32_t>(bytes_.size());
+    crc32_ = libdeflate_crc32(0, contents.data(), contents.size());
     local(name, static_cast<uint32_t>(contents.size()), method);
     bytes_ += contents;
     central(name, static_cast<uint32_t>(contents.size()), method, header);
@@ -53,7 +55,7 @@ class Zip {
     put32(bytes_, 0x04034b50);
     for (const uint16_t v : {uint16_t{20}, uint16_t{0}, method, uint16_t{0}, uint16_t{33}})
       put16(bytes_, v);
-    put32(bytes_, 0), put32(bytes_, size), put32(bytes_, size);
+    put32(bytes_, crc32_), put32(bytes_, size), put32(bytes_, size);
     put16(bytes_, static_cast<uint16_t>(name.size())), put16(bytes_, 0);
     bytes_ += name;
   }
@@ -62,7 +64,7 @@ class Zip {
     for (const uint16_t v :
          {uint16_t{20}, uint16_t{20}, uint16_t{0}, method, uint16_t{0}, uint16_t{33}})
       put16(directory_, v);
-    put32(directory_, 0), put32(directory_, size), put32(directory_, size);
+    put32(directory_, crc32_), put32(directory_, size), put32(directory_, size);
     put16(directory_, static_cast<uint16_t>(name.size()));
     for (int i = 0; i < 4; ++i) put16(directory_, 0);
     put32(directory_, 0), put32(directory_, header);
@@ -72,6 +74,7 @@ class Zip {
 
   std::string bytes_, directory_;
   uint16_t count_ = 0;
+  uint32_t crc32_ = 0;
 };
 
 class ArchiveFile : public testing::Test {
@@ -131,6 +134,14 @@ TEST_F(ArchiveFile, HeadersThatDisagreeAreRefused) {
   std::string bytes = Zip().add("m/aa", "x").finish();
   bytes[bytes.find("m/aa") + 3] = 'b';
   EXPECT_TRUE(contains(refusal(kInvalid, bytes), "another name in its header"));
+}
+
+TEST_F(ArchiveFile, ContentsThatChangedAreNamed) {
+  std::string bytes = Zip().add("m/a", "hello").add("m/b", "world").finish();
+  bytes[bytes.find("hello") + 1] = 'a';
+  const auto archive = open(bytes);
+  EXPECT_EQ(archive->text("b"), "world");
+  EXPECT_TRUE(contains(error_of(kInvalid, [&] { archive->text("a"); }), "entry \"a\" is damaged"));
 }
 
 TEST_F(ArchiveFile, OtherFilesAreToldApart) {

@@ -130,6 +130,7 @@ std::vector<schema::NamedArgument> named_arguments(const Node& node,
 }
 
 std::vector<std::string> guards_code(const Graph& graph, const TreeSpec& in_spec) {
+  if (in_spec.children.at(0).num_leaves() != 0) return {};  // only keyword arguments have paths
   std::vector<std::string> paths;
   find_paths(in_spec.children.at(1), "L", paths);
   const std::vector<std::string> leaves = input_leaf_names(in_spec, "in_spec");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "backends/dynamo/import_nodes.h"
@@ -86,8 +87,10 @@ class ProgramImporter {
     if (unknown.empty()) return;
     std::vector<std::string> words;
     for (const auto& [op, count] : unknown) words.push_back(fmt::format("{} x{}", op, count));
-    throw Error(kUnsupported, fmt::format("[pt2] {} ops have no row: {}; add them to src/ir/ops",
-                                          words.size(), fmt::join(words, ", ")));
+    throw Error(
+        kUnsupported,
+        fmt::format("[pt2] {} ops are not known here: {}; docs/coverage.md lists those that are",
+                    words.size(), fmt::join(words, ", ")));
   }
 
   std::vector<UserInput> user_inputs() {
@@ -101,8 +104,11 @@ class ProgramImporter {
       constants.push_back(constant == nullptr ? nullptr : &constant->value);
     }
     const std::vector<std::string> names = call_names(file_.program, arguments.size());
-    for (size_t i = 0; i < constants.size(); ++i)
-      if (constants[i] != nullptr) result_.in_constants.emplace_back(names[i], *constants[i]);
+    for (size_t i = 0; i < names.size(); ++i) {
+      result_.in_leaves.push_back(names[i].empty() ? fmt::format("argument_{}", i) : names[i]);
+      if (constants[i] != nullptr)
+        result_.in_constants.emplace_back(result_.in_leaves[i], *constants[i]);
+    }
     std::map<std::string, const schema::TensorMeta*> metas;
     for (const auto& [name, meta] : module_.graph.tensor_values) metas.emplace(name, &meta);
     std::vector<UserInput> inputs;
@@ -121,7 +127,8 @@ class ProgramImporter {
       if (meta == metas.end())
         throw Error(kInvalid, fmt::format("[pt2] the file says nothing about the input {}",
                                           quote(tensor->name)));
-      inputs.push_back({names[i].empty() ? tensor->name : names[i], tensor->name, meta->second});
+      if (names[i].empty()) result_.in_leaves[i] = tensor->name;
+      inputs.push_back({result_.in_leaves[i], tensor->name, meta->second});
     }
     return inputs;
   }
@@ -155,6 +162,7 @@ class ProgramImporter {
 
   void define_stored(const std::string& value_name, const std::string& name, WeightKind kind) {
     const StoredTensor tensor = file_.stored(name);
+    if (verified_.insert(tensor.storage.offset).second) file_.archive->verify(tensor.storage);
     // Names of one stored range are one weight.
     const auto key = std::tuple(tensor.storage.offset, tensor.offset, tensor.dtype, tensor.shape,
                                 tensor.strides);
@@ -203,6 +211,7 @@ class ProgramImporter {
       if (names_->tensors.written(value_name)) refuse_state(name);
     const std::vector<std::string> names =
         leaf_names_of(call_of(file_.program).out_spec, outputs.size());
+    result_.out_leaves = names;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto* tensor = outputs[i]->get<schema::TensorArgument>();
       if (tensor == nullptr) {
@@ -249,6 +258,7 @@ class ProgramImporter {
   Graph& graph_;
   std::optional<ImportNames> names_;
   std::map<std::tuple<int64_t, int64_t, DType, Shape, std::vector<int64_t>>, Lazy> lazies_;
+  std::set<int64_t> verified_;                  // places in the archive
   std::map<std::string, std::string> weights_;  // value name -> name in the file
   std::optional<DType> dtype_;
 };

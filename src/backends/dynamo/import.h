@@ -15,6 +15,8 @@ struct Imported {
   ExportedProgram program;
   /// torch.utils._pytree texts of the call and of what it returns.
   std::string in_spec, out_spec;
+  /// Names of the leaves of both, in order: of tensors those of the program's inputs and outputs.
+  std::vector<std::string> in_leaves, out_leaves;
   /// Sizes of the inputs in the traced call, in the order of the program's inputs.
   std::vector<Shape> example_shapes;
   /// Arguments that were numbers or texts: constants of the graph, by leaf name.

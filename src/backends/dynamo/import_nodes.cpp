@@ -20,6 +20,13 @@ namespace {
 constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "torch.ops.higher_order.";
 
 // Checks of what is known already; a graph without them computes the same.
+constexpr std::pair<std::string_view, std::string_view> kOverloads[] = {
+    // In-place ops whose functional form has another overload's name.
+    {"aten::pow.Scalar", "aten::pow.Tensor_Scalar"},
+    {"aten::pow.Tensor", "aten::pow.Tensor_Tensor"},
+    {"aten::floor_divide.Tensor", "aten::floor_divide."},
+};
+
 constexpr std::string_view kChecks[] = {
     "torch.ops.aten._assert_tensor_metadata.", "torch.ops.aten._assert_scalar.",
     "torch.ops.aten._assert_async.", "torch.ops.aten.sym_constrain_range", "torch._check"};
@@ -69,6 +76,9 @@ std::optional<Target> parse_target(const std::string& text) {
   } else if (target.name.ends_with('_') && !target.name.ends_with("__")) {
     target.name.pop_back();
     target.in_place = true;
+    for (const auto& [written, functional] : kOverloads)
+      if (target.full() == written)
+        target.overload = functional.substr(std::min(functional.find('.') + 1, functional.size()));
   }
   return target;
 }

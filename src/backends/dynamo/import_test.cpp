@@ -95,7 +95,7 @@ TEST(Import, UnknownOpsAreListedWithCounts) {
     graph(f).nodes[0].target = "torch.ops.aten.fft_fft.default";
     graph(f).nodes.push_back(graph(f).nodes[0]);
   });
-  expect_error(kUnsupported, "1 ops have no row: torch.ops.aten.fft_fft.default x2",
+  expect_error(kUnsupported, "1 ops are not known here: torch.ops.aten.fft_fft.default x2",
                [&] { import_program(file); });
 }
 

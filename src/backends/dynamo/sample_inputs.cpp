@@ -134,7 +134,16 @@ class Writer {
     }
   }
 
+  void write_constant(const schema::ConstantValue& constant) {
+    if (const auto* flag = std::get_if<bool>(&constant.value)) pickle_.boolean(*flag);
+    else if (const auto* number = std::get_if<int64_t>(&constant.value)) pickle_.integer(*number);
+    else if (const auto* real = std::get_if<double>(&constant.value)) pickle_.number(*real);
+    else if (const auto* text = std::get_if<std::string>(&constant.value)) pickle_.text(*text);
+    else pickle_.none();
+  }
+
   void write_leaf(const SampleLeaf& leaf) {
+    if (leaf.constant) return write_constant(*leaf.constant);
     const bool zeros = !leaf.tensor.defined() && numel(leaf.shape) > 0;
     if (zeros) {  // one element seen everywhere, and its own memory when it is loaded
       pickle_.global("torch", "zeros_like");

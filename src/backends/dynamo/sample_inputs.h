@@ -1,9 +1,11 @@
 // The example inputs of a program, as torch.load reads them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/dynamo/schema.h"
 #include "base/pytree.h"
 #include "slipway/tensor.h"
 
@@ -14,6 +16,7 @@ struct SampleLeaf {
   DType dtype = DType::kF32;
   Shape shape;
   Tensor tensor;
+  std::optional<schema::ConstantValue> constant;  ///< a leaf that is no tensor
 };
 
 /// Examples of at most this many elements keep their values; larger ones are zeros.

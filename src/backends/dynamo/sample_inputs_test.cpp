@@ -18,10 +18,10 @@ TEST(SampleInputs, LargeExamplesAreZerosOfOneStoredElement) {
       {{"input_ids", TreeSpec::leaf()},
        {"past_key_values", TreeSpec::static_cache({1, 2, 3, 1000, 64}, DType::kF32)}});
   const std::string bytes =
-      sample_inputs(spec, {{DType::kI64, {1, 2}, Tensor::of<int64_t>({1, 2}, {5, 6})},
-                           {DType::kF32, {2, 3, 1000, 64}, {}},
-                           {DType::kF32, {2, 3, 1000, 64}, {}},
-                           {DType::kI64, {}, {}}});
+      sample_inputs(spec, {{DType::kI64, {1, 2}, Tensor::of<int64_t>({1, 2}, {5, 6}), {}},
+                           {DType::kF32, {2, 3, 1000, 64}, {}, {}},
+                           {DType::kF32, {2, 3, 1000, 64}, {}, {}},
+                           {DType::kI64, {}, {}, {}}});
   EXPECT_LT(bytes.size(), 10'000U);
   const auto archive = Archive::open(folder.write("model.pt", bytes));
   EXPECT_EQ(archive->at("data/0").size, 16);

@@ -116,14 +116,15 @@ class Serializer {
 
   /// User inputs in the order of the call.
   void add_inputs() {
-    const TreeSpec spec = parse_tree_spec(options_.in_spec, "in_spec");
-    const std::vector<std::string> leaves = input_leaf_names(spec, "in_spec");
-    if (leaves.size() != source_.inputs().size())
-      throw Error(kUnsupported,
-                  fmt::format("[dynamo] the call has {} leaves, the graph takes {} tensors: calls "
-                              "with constants among their arguments cannot be written",
-                              leaves.size(), source_.inputs().size()));
+    std::vector<std::string> leaves = options_.in_leaves;
+    if (leaves.empty())
+      leaves = input_leaf_names(parse_tree_spec(options_.in_spec, "in_spec"), "in_spec");
+    size_t tensors = 0;
     for (const std::string& leaf : leaves) {
+      if (const auto at = options_.in_constants.find(leaf); at != options_.in_constants.end()) {
+        add_constant_input(leaf, at->second);
+        continue;
+      }
       const auto at = std::find_if(source_.inputs().begin(), source_.inputs().end(),
                                    [&](const Node* input) { return input->name == leaf; });
       if (at == source_.inputs().end())
@@ -131,7 +132,19 @@ class Serializer {
       const std::string name = value_names_.at((*at)->out());
       declare_stored(*at, name);
       module_.signature.input_specs.push_back({schema::UserInputSpec{{TensorArgument{name}}}});
+      ++tensors;
     }
+    if (tensors != source_.inputs().size())
+      throw Error(kInternal, "[dynamo] the call has other inputs than the graph");
+  }
+
+  /// A number or text that the trace settled.
+  void add_constant_input(const std::string& leaf, const schema::ConstantValue& value) {
+    schema::Argument argument;
+    std::visit([&](const auto& v) { argument.value = v; }, value.value);
+    out_.inputs.push_back(std::move(argument));
+    module_.signature.input_specs.push_back(
+        {schema::InputToConstantInputSpec{names_.fresh(leaf), value}});
   }
 
   /// Where more was promised than the graph takes.
@@ -233,23 +246,39 @@ class Serializer {
   }
 
   void add_outputs() {
-    const TreeSpec spec = parse_tree_spec(options_.out_spec, "out_spec");
-    const std::vector<std::string> leaves = leaf_names(spec, "out_spec");
-    if (leaves.size() != source_.outputs().size())
-      throw Error(kInternal, "[dynamo] the call returns other outputs than the graph");
-    for (const std::string& leaf : leaves) {
-      const auto at = std::find_if(source_.outputs().begin(), source_.outputs().end(),
-                                   [&](const Output& output) { return output.name == leaf; });
-      if (at == source_.outputs().end())
-        throw Error(kInternal, "[dynamo] the graph has no output " + leaf);
-      std::string name = value_names_.at(at->value);
-      if (const auto updated = updated_.find(leaf); updated != updated_.end())
-        name = updated->second;
-      else if (at->value.node()->kind != NodeKind::kOp)
-        add_call_of("clone", {{"self", {TensorArgument{name}}, 1}}, at->value.type(), &name);
-      out_.outputs.push_back({TensorArgument{name}});
-      module_.signature.output_specs.push_back({schema::UserOutputSpec{{TensorArgument{name}}}});
+    std::vector<std::string> leaves = options_.out_leaves;
+    if (leaves.empty())
+      leaves = leaf_names(parse_tree_spec(options_.out_spec, "out_spec"), "out_spec");
+    size_t returned = 0;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const auto constant = options_.out_constants.find(static_cast<int64_t>(i));
+      returned += constant == options_.out_constants.end() ? 1 : 0;
+      add_output(constant == options_.out_constants.end() ? tensor_output(leaves[i])
+                                                          : constant->second);
     }
+    for (const Output& output : source_.outputs())  // inputs that are written to
+      if (std::find(leaves.begin(), leaves.end(), output.name) == leaves.end() &&
+          updated_.contains(output.name))
+        ++returned;
+    if (returned != source_.outputs().size())
+      throw Error(kInternal, "[dynamo] the call returns other outputs than the graph");
+  }
+
+  schema::Argument tensor_output(const std::string& leaf) {
+    const auto at = std::find_if(source_.outputs().begin(), source_.outputs().end(),
+                                 [&](const Output& output) { return output.name == leaf; });
+    if (at == source_.outputs().end())
+      throw Error(kInternal, "[dynamo] the graph has no output " + leaf);
+    std::string name = value_names_.at(at->value);
+    if (const auto updated = updated_.find(leaf); updated != updated_.end()) name = updated->second;
+    else if (at->value.node()->kind != NodeKind::kOp)
+      add_call_of("clone", {{"self", {TensorArgument{name}}, 1}}, at->value.type(), &name);
+    return {TensorArgument{name}};
+  }
+
+  void add_output(schema::Argument argument) {
+    out_.outputs.push_back(argument);
+    module_.signature.output_specs.push_back({schema::UserOutputSpec{std::move(argument)}});
   }
 
   /// The call of the whole module.
@@ -259,6 +288,10 @@ class Serializer {
     call.out_spec = options_.out_spec;
     const TreeSpec spec = parse_tree_spec(options_.in_spec, "in_spec");
     call.forward_arg_names.emplace();
+    for (size_t i = 0; i < spec.children.at(0).children.size(); ++i) {
+      const bool leaf = spec.children[0].children[i].is_leaf() && i < options_.in_leaves.size();
+      call.forward_arg_names->push_back(leaf ? options_.in_leaves[i] : fmt::format("arg_{}", i));
+    }
     for (const Json& name : spec.children.at(1).context)
       call.forward_arg_names->push_back(name.get<std::string>());
     module_.module_call_graph.push_back({"", std::move(call)});

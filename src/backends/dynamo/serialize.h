@@ -14,6 +14,11 @@ struct SerializeOptions {
   /// The structure of the call and of what it returns, as torch.utils._pytree.treespec_dumps writes
   /// it. Their leaves are the graph's inputs and outputs by name.
   std::string in_spec, out_spec;
+  /// Names of the leaves where the specs do not tell them: calls by position, unknown classes.
+  std::vector<std::string> in_leaves, out_leaves;
+  /// Leaves of the call that are no tensors, by name; of what it returns, by number.
+  std::map<std::string, schema::ConstantValue> in_constants;
+  std::map<int64_t, schema::Argument> out_constants;
   /// The class that nn_module_stack gives for the whole model: "transformers.LlamaForCausalLM".
   std::string model_class = "torch.nn.Module";
   /// Values of symbols in the example call, as hints for compilers.

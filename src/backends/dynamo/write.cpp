@@ -13,10 +13,15 @@ namespace {
 std::vector<SampleLeaf> sample_leaves(const Graph& graph, const TreeSpec& in_spec,
                                       const WriteOptions& options) {
   std::vector<SampleLeaf> leaves;
-  for (const std::string& name : input_leaf_names(in_spec, "in_spec"))
+  const std::vector<std::string>& given_names = options.program.in_leaves;
+  for (const std::string& name :
+       given_names.empty() ? input_leaf_names(in_spec, "in_spec") : given_names) {
+    const auto constant = options.program.in_constants.find(name);
+    if (constant != options.program.in_constants.end())
+      leaves.push_back({DType::kF32, {}, {}, constant->second});
     for (const Node* input : graph.inputs()) {
       if (input->name != name) continue;
-      SampleLeaf leaf{input->types[0].dtype, {}, {}};
+      SampleLeaf leaf{input->types[0].dtype, {}, {}, std::nullopt};
       const auto given = options.example.find(name);
       if (given != options.example.end()) leaf = given->second;
       else
@@ -24,6 +29,7 @@ std::vector<SampleLeaf> sample_leaves(const Graph& graph, const TreeSpec& in_spe
           leaf.shape.push_back(size.evaluate(options.program.example_sizes));
       leaves.push_back(std::move(leaf));
     }
+  }
   return leaves;
 }
 

@@ -44,7 +44,9 @@ class Reader {
       : declared_(declared), wanted_(declared), device_(device), values_(values), tag_(tag) {}
 
   Operand read(const schema::None&) const {
-    if (wanted_.kind() == TypeKind::TensorType) return constant(IValue(at::Tensor()));
+    const bool may_be_none = declared_.type()->kind() == TypeKind::OptionalType;
+    if (wanted_.kind() == TypeKind::TensorType && !may_be_none)
+      return constant(IValue(at::Tensor()));
     return constant(IValue());
   }
   Operand read(const schema::TensorArgument& tensor) const {
