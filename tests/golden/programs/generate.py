@@ -217,6 +217,26 @@ class bare_result(nn.Module):
         return x - y
 
 
+@case(((2, 6),), dynamic=None)
+class constant_arguments(nn.Module):
+    """Numbers and None in the call and in what it returns."""
+    constants = {"k": 5, "flag": None}
+
+    def forward(self, x, k=3, flag=None):
+        return {"a": x * k, "none": None, "size": x.shape[1], "b": x + 1}
+
+
+@case(((2, 3), (2, 3)), ((4, 3), (4, 3)), dynamic=({0: B}, {0: B}))
+class by_position(nn.Module):
+    """A call by position, with an input that is not read."""
+    positional = True
+
+    def forward(self, x, y):
+        z = x.clone()
+        z **= 2
+        return z, z.shape[1]
+
+
 def make_inputs(shapes, dtypes, integers):
     result = []
     for i, shape in enumerate(shapes):
@@ -265,19 +285,22 @@ def main():
             continue
         torch.manual_seed(len(name))
         module = cls().eval()
-        names = list(cls.forward.__code__.co_varnames[1: cls.forward.__code__.co_argcount])
+        names = list(cls.forward.__code__.co_varnames[1: 1 + len(runs[0])])
         tensors = {}
         for k, shapes in enumerate(runs):
             inputs = dict(zip(names, make_inputs(shapes, dtypes, integers)))
             if k == 0:
-                program = torch.export.export(module, (), {n: t.clone() for n, t in inputs.items()},
+                given = {n: t.clone() for n, t in inputs.items()}
+                positional = getattr(cls, "positional", False)
+                program = torch.export.export(module, tuple(given.values()) if positional else (),
+                                              {} if positional else given | getattr(cls, "constants", {}),
                                               dynamic_shapes=dynamic, strict=False)
                 buffer = io.BytesIO()
                 torch.export.save(program, buffer)
                 (folder / f"{name}.pt2").write_bytes(repack(buffer.getvalue()))
             given = {n: t.clone() for n, t in inputs.items()}
             with torch.no_grad():
-                outputs = flat(module(**given))
+                outputs = flat(module(**given, **getattr(cls, "constants", {})))
             for n, t in inputs.items():
                 tensors[f"{k}.in.{n}"] = t
                 if not torch.equal(t, given[n]):
