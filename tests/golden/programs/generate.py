@@ -261,6 +261,14 @@ def flat(value, prefix=""):
     return leaves
 
 
+def drop_traces(value):
+    """Takes stack traces out of nodes, those of sub-graphs too."""
+    if isinstance(value, dict):
+        value.pop("stack_trace", None)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        drop_traces(item)
+
+
 def repack(data):
     """The same entries without stack traces, at a fixed time: equal modules give equal bytes."""
     import json
@@ -271,8 +279,7 @@ def repack(data):
             content = source.read(name)
             if "/models/" in name:
                 program = json.loads(content)
-                for node in program["graph_module"]["graph"]["nodes"]:
-                    node["metadata"].pop("stack_trace", None)
+                drop_traces(program)
                 content = json.dumps(program).encode()
             archive.writestr(zipfile.ZipInfo(name), content)
     return target.getvalue()
