@@ -38,6 +38,18 @@ struct DynamoConfig : ExportConfig {
   std::string to_json_string() const override;
 };
 
+/// OpenVINO IR: an .xml graph and its .bin weights.
+struct OpenVINOConfig : ExportConfig {
+  std::string export_format() const override { return "openvino"; }
+  std::string to_json_string() const override;
+
+  /// Store float32 weights as float16, except those with values beyond its range, which are named
+  /// in a warning. Exporting then reads the weights.
+  bool compress_to_fp16 = false;
+  /// Keep caches inside the graph as variables, with beam_idx as an input.
+  bool stateful = true;
+};
+
 /// How a graph names its inputs and outputs.
 enum class IoNames {
   kTransformers,  ///< past_key_values.layers.N.keys and .values, in and out
@@ -69,7 +81,7 @@ struct AutoExportConfig {
   static std::unique_ptr<ExportConfig> from_dict(const std::string& json);
 };
 
-/// The formats of this build: "onnx", "dynamo".
+/// The formats of this build: "onnx", "dynamo", "openvino".
 std::vector<std::string> available_formats();
 
 }  // namespace slipway

@@ -80,6 +80,15 @@ class DynamoExporter final : public HfExporter {
                                   const ExportConfig& config) const override;
 };
 
+/// Each component is a graph with a weights file of its own.
+class OpenVINOExporter final : public HfExporter {
+ protected:
+  ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
+                                   const ExportConfig& config) const override;
+  ExportedComponent export_traced(const TorchProgram& program,
+                                  const ExportConfig& config) const override;
+};
+
 struct AutoHfExporter {
   /// The exporter that a configuration belongs to.
   static std::unique_ptr<HfExporter> from_config(const ExportConfig& config);

@@ -36,6 +36,7 @@ Examples:
                                                             a cache of fixed slots, written in place
   slipway export llama/ out/ --layout genai                 a folder for onnxruntime-genai
   slipway export llama/ out/ --format dynamo                a .pt2 that torch.export.load opens
+  slipway export llama/ out/ --format openvino              IR: openvino_model.xml and .bin
   slipway export traced/model.pt2 out/                      a program that torch.export saved
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
 
@@ -158,7 +159,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
   }
   std::string names;
   for (const auto& [file, bytes] : files.items())
-    if (file.ends_with(".onnx") || file.ends_with(".pt2") || file.find(".onnx.data") != file.npos ||
+    if (file.ends_with(".onnx") || file.ends_with(".pt2") ||
+        (file.starts_with("openvino_") && (file.ends_with(".xml") || file.ends_with(".bin"))) || file.find(".onnx.data") != file.npos ||
         file.find(".onnx_data") != file.npos)
       names +=
           fmt::format("{}{} {}", names.empty() ? "" : " + ", file, megabytes(bytes.get<int64_t>()));
@@ -171,7 +173,7 @@ void export_checkpoint(const ExportOptions& options, bool json) {
 
 void add_export(CLI::App& app, Globals& globals) {
   CLI::App* command =
-      app.add_subcommand("export", "Write a checkpoint as an ONNX or PyTorch export");
+      app.add_subcommand("export", "Write a checkpoint as an ONNX, PyTorch or OpenVINO export");
   command->footer(kFooter);
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")
@@ -200,6 +202,10 @@ void add_export(CLI::App& app, Globals& globals) {
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->capture_default_str();
   command->add_option("--opset", options->opset, "ONNX opset, 18 to 24; default 20");
+  command->add_flag("--compress-to-fp16", options->compress_to_fp16,
+                    "OpenVINO: store float32 weights as float16 where their values fit");
+  command->add_flag("--stateless", options->stateless,
+                    "OpenVINO: caches as inputs and outputs, not as variables");
   command->add_option("--disable-pass", options->disabled_passes,
                       "Leave out an optimization; `slipway formats --passes` lists them");
   command->add_flag("--generation", options->generation,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "backends/onnx/lower.h"
+#include "backends/openvino/lower.h"
 #include "cli/cli.h"
 
 namespace slipway::cli {
@@ -9,7 +10,7 @@ namespace {
 
 /// One line of the matrix.
 struct Line {
-  std::string op, read, evaluate, onnx, dynamo;
+  std::string op, read, evaluate, onnx, dynamo, openvino;
 };
 
 bool is_ours(const Op& op) {
@@ -19,10 +20,11 @@ bool is_ours(const Op& op) {
 Line line_of(const Op& op) {
   const bool body = op.row.body != nullptr, spelling = op.has(kSpelling);
   const char* const expanded = body ? "body" : "no";
-  Line line{op.name(), spelling ? "spelling" : body ? "body" : "core", "", "", ""};
+  Line line{op.name(), spelling ? "spelling" : body ? "body" : "core", "", "", "", ""};
   line.evaluate = op.row.eval != nullptr ? "own" : expanded;
   line.onnx = onnx::find_lowering(op.name()) != nullptr ? "ops" : expanded;
   line.dynamo = spelling ? "body" : op.name().starts_with("aten::") ? "itself" : expanded;
+  line.openvino = openvino::find_lowering(op.name()) != nullptr ? "ops" : expanded;
   return line;
 }
 
@@ -38,10 +40,12 @@ constexpr std::string_view kHead =
     "| onnx | `ops`: lowered to ONNX ops; `body`: by way of its body; `no`: refused with a count "
     "|\n"
     "| dynamo | `itself`: the op of the PyTorch program; `body`: written as its body; `no`: "
-    "refused with a count |\n\n"
+    "refused with a count |\n"
+    "| openvino | `ops`: lowered to OpenVINO ops; `body`: by way of its body; `no`: refused with a "
+    "count |\n\n"
     "Each op has cases in `tests/golden/ops` with the numbers of PyTorch; every case is "
     "evaluated, and runs lowered in ONNX Runtime.\n\n"
-    "| op | row | evaluate | onnx | dynamo |\n|---|---|---|---|---|\n";
+    "| op | row | evaluate | onnx | dynamo | openvino |\n|---|---|---|---|---|---|\n";
 
 }  // namespace
 
@@ -51,13 +55,14 @@ void list_coverage(bool json) {
   for (const Op* op : all_ops()) {
     if (!is_ours(*op)) continue;
     const Line line = line_of(*op);
-    table += fmt::format("| `{}` | {} | {} | {} | {} |\n", line.op, line.read, line.evaluate,
-                         line.onnx, line.dynamo);
+    table += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", line.op, line.read, line.evaluate,
+                         line.onnx, line.dynamo, line.openvino);
     list.push_back({{"op", line.op},
                     {"row", line.read},
                     {"evaluate", line.evaluate},
                     {"onnx", line.onnx},
-                    {"dynamo", line.dynamo}});
+                    {"dynamo", line.dynamo},
+                    {"openvino", line.openvino}});
   }
   if (json) print_json({{"ops", std::move(list)}});
   else print(table);

@@ -71,9 +71,16 @@ std::unique_ptr<ExportConfig> config_of(const ExportOptions& options) {
     throw Error(kUsage, fmt::format("[export] {} is about ONNX graphs and --format is {}; leave "
                                     "one of them out",
                                     options.opset ? "--opset" : "--layout", options.format));
+  if ((options.compress_to_fp16 || options.stateless) && options.format != "openvino")
+    throw Error(kUsage, fmt::format("[export] {} is about OpenVINO IR and --format is {}; leave "
+                                    "one of them out",
+                                    options.stateless ? "--stateless" : "--compress-to-fp16",
+                                    options.format));
   Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
   if (options.layout == "transformers.js") fields["io_names"] = "transformers.js";
   else if (options.layout != "slipway") fields["io_names"] = "optimum";
+  if (options.compress_to_fp16) fields["compress_to_fp16"] = true;
+  if (options.stateless) fields["stateful"] = false;
   if (options.opset) fields["opset_version"] = *options.opset;
   std::unique_ptr<ExportConfig> config =
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));

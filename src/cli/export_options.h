@@ -23,6 +23,7 @@ struct ExportOptions {
   std::optional<bool> validate;
   std::vector<std::string> disabled_passes;
   bool dry_run = false;
+  bool compress_to_fp16 = false, stateless = false;  ///< of OpenVINO
   bool generation = false, multi_token_decode = false;
   std::optional<int64_t> static_cache;  ///< slots
   bool allow_python = false;

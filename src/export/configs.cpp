@@ -103,7 +103,7 @@ DynamicShapes dynamic_shapes_from_json(const std::string& text) {
   }
 }
 
-std::vector<std::string> available_formats() { return {"onnx", "dynamo"}; }
+std::vector<std::string> available_formats() { return {"onnx", "dynamo", "openvino"}; }
 
 std::string OnnxConfig::to_json_string() const {
   Json json = Json::object();
@@ -125,6 +125,18 @@ std::string DynamoConfig::to_json_string() const {
   json["dynamic_shapes"] = shapes_json(dynamic_shapes);
   json["export_format"] = export_format();
   json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
+  json["strict"] = strict;
+  return json.dump();
+}
+
+std::string OpenVINOConfig::to_json_string() const {
+  Json json = Json::object();
+  json["compress_to_fp16"] = compress_to_fp16;
+  json["dynamic"] = dynamic;
+  json["dynamic_shapes"] = shapes_json(dynamic_shapes);
+  json["export_format"] = export_format();
+  json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
+  json["stateful"] = stateful;
   json["strict"] = strict;
   return json.dump();
 }
@@ -174,6 +186,13 @@ bool read_onnx(OnnxConfig& config, const std::string& key, const Json& value) {
   return true;
 }
 
+bool read_openvino(OpenVINOConfig& config, const std::string& key, const Json& value) {
+  if (key == "compress_to_fp16") config.compress_to_fp16 = flag_of(key, value);
+  else if (key == "stateful") config.stateful = flag_of(key, value);
+  else return false;
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& text) {
@@ -184,14 +203,17 @@ std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& tex
   std::unique_ptr<ExportConfig> config;
   if (format == "onnx") config = std::make_unique<OnnxConfig>();
   else if (format == "dynamo") config = std::make_unique<DynamoConfig>();
+  else if (format == "openvino") config = std::make_unique<OpenVINOConfig>();
   else
     throw Error(kUnsupported,
                 fmt::format("[config] export_format '{}' is not built in; available: {}", format,
                             fmt::join(available_formats(), ", ")));
   auto* onnx = dynamic_cast<OnnxConfig*>(config.get());
+  auto* openvino = dynamic_cast<OpenVINOConfig*>(config.get());
   for (const auto& [key, value] : json.items()) {
     if (read_common(*config, key, value)) continue;
     if (onnx != nullptr && read_onnx(*onnx, key, value)) continue;
+    if (openvino != nullptr && read_openvino(*openvino, key, value)) continue;
     fail(fmt::format("unknown field '{}' for format {}", key, format));
   }
   return config;

@@ -131,6 +131,7 @@ ExportedModel HfExporter::export_for_generation(const PreTrainedModel& model, co
 std::unique_ptr<HfExporter> AutoHfExporter::from_config(const ExportConfig& config) {
   if (config.export_format() == "onnx") return std::make_unique<OnnxExporter>();
   if (config.export_format() == "dynamo") return std::make_unique<DynamoExporter>();
+  if (config.export_format() == "openvino") return std::make_unique<OpenVINOExporter>();
   throw Error(kUnsupported,
               fmt::format("[export] format '{}' is not built in; available: {}",
                           config.export_format(), fmt::join(available_formats(), ", ")));

@@ -37,7 +37,7 @@ struct PreTrainedModel::Impl {
 
 /// The file that components of an export keep their weights in together, where the format has one.
 struct SharedWeights {
-  onnx::DataFile data;
+  DataFile data;
   std::string name;  ///< empty: the component's own
 };
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "backends/onnx/data_file.h"
+#include "base/data_file.h"
 #include "backends/onnx/names.h"
 #include "base/output.h"
 #include "onnx/onnx-ml.pb.h"

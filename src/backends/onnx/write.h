@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/onnx/data_file.h"
+#include "base/data_file.h"
 #include "ir/program.h"
 
 namespace slipway::onnx {

@@ -1,4 +1,4 @@
-// The layout and streaming of external initializer data.
+// The layout and streaming of a file of weights beside a graph.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "base/lazy.h"
 
-namespace slipway::onnx {
+namespace slipway {
 
 /// Places of weights in a data file: in the order of adding, large ones aligned to a page so that
 /// runtimes can map them. One Lazy object is stored once. With a limit a weight that would pass it
@@ -45,4 +45,4 @@ class DataFile {
   std::vector<int64_t> sizes_;  ///< one per file
 };
 
-}  // namespace slipway::onnx
+}  // namespace slipway

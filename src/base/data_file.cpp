@@ -1,5 +1,5 @@
-// The layout and streaming of external initializer data.
-#include "backends/onnx/data_file.h"
+// The layout and streaming of a file of weights beside a graph.
+#include "base/data_file.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 
-namespace slipway::onnx {
+namespace slipway {
 namespace {
 
 constexpr int64_t kPage = 4096;
@@ -39,7 +39,7 @@ DataFile::Place DataFile::add(const Lazy& weight) {
   if (const auto at = places_.find(weight.get()); at != places_.end()) return at->second;
   const int64_t bytes = weight->nbytes();
   if (bytes > max_bytes_)
-    throw Error(kUnsupported, fmt::format("[onnx] a weight {} has {} bytes, a data file of this "
+    throw Error(kUnsupported, fmt::format("[write] a weight {} has {} bytes, a data file of this "
                                           "layout takes at most {}",
                                           shape_string(weight->shape()), bytes, max_bytes_));
   const int64_t alignment = bytes >= kPage ? kPage : kSmallAlignment;
@@ -89,4 +89,4 @@ void DataFile::write(const std::filesystem::path& path) const {
   for (OutputFile& file : files) file.close();
 }
 
-}  // namespace slipway::onnx
+}  // namespace slipway

@@ -1,0 +1,131 @@
+// Lowering rows: products, norms, rotation, attention, in the shapes that plug-ins fuse.
+#include <cmath>
+
+#include "backends/openvino/lower.h"
+
+namespace slipway::openvino {
+namespace {
+
+Value linear(Lower& l) {
+  const Value product =
+      l.typed("ov::MatMul", {l.in(0), l.in(1), named("transpose_b", true)}, l.out());
+  return l.has(2) ? l("ov::Add", {product, l.in(2)}) : product;
+}
+
+Value layer_norm(Lower& l) {
+  std::vector<int64_t> axes;
+  for (auto n = static_cast<int64_t>(l.args().syms(1).size()); n > 0; --n) axes.push_back(-n);
+  Value x = l("ov::MVN", {l.in(0), l.ints(axes), named("eps", l.args().number(4))});
+  if (l.has(2)) x = l("ov::Multiply", {x, l.in(2)});
+  return l.has(3) ? l("ov::Add", {x, l.in(3)}) : x;
+}
+
+/// Written as x (1 / sqrt(mean(x^2) + eps)) w: the form that plug-ins fuse to RMS.
+Value rms_norm(Lower& l) {
+  const Value x = l.in(0);
+  ValueType reduced = x.type();
+  reduced.shape.back() = 1;
+  const Value square = l("ov::Power", {x, l.scalar(2.0, x.dtype())});
+  const Value mean =
+      l.typed("ov::ReduceMean", {square, l.ints({-1}), named("keep_dims", true)}, reduced);
+  const Value root = l("ov::Sqrt", {l("ov::Add", {mean, l.scalar(l.args().number(2), x.dtype())})});
+  const Value normed = l("ov::Multiply", {x, l("ov::Divide", {l.scalar(1.0, x.dtype()), root})});
+  Value weight = l.in(1);
+  if (l.args().flag(3)) weight = l("ov::Add", {weight, l.scalar(1.0, weight.dtype())});
+  return l("ov::Multiply", {normed, weight});
+}
+
+/// (x1, x2) -> x cos + (-x2, x1) sin, with the halves' angles written out: the form that plug-ins
+/// fuse to RoPE.
+Value rotate_halves(Lower& l, Value x, Value cos, Value sin) {
+  const int64_t half = cos.dim(2).value();
+  const auto angles = [&](Value v) { return l.unsqueeze(l.concat({v, v}, 2), 1); };
+  const Value minus = l("ov::Multiply", {l.slice(x, 3, half, 2 * half), l.scalar(-1.0, x.dtype())});
+  const Value turned = l.concat({minus, l.slice(x, 3, 0, half)}, 3);
+  return l("ov::Add",
+           {l("ov::Multiply", {x, angles(cos)}), l("ov::Multiply", {turned, angles(sin)})});
+}
+
+/// The same with neighbours forming the pairs.
+Value rotate_neighbours(Lower& l, Value x, Value cos, Value sin) {
+  SymShape pairs = x.shape();
+  pairs.back() = cos.dim(2);
+  pairs.emplace_back(2);
+  const Value split = l.reshape(x, pairs);
+  const Value x1 = l.gather(split, l.scalar(0, DType::kI64), 4);
+  const Value x2 = l.gather(split, l.scalar(1, DType::kI64), 4);
+  const Value c = l.unsqueeze(cos, 1), s = l.unsqueeze(sin, 1);
+  const auto times = [&](Value a, Value b) { return l("ov::Multiply", {a, b}); };
+  const Value y1 = l("ov::Subtract", {times(x1, c), times(x2, s)});
+  const Value y2 = l("ov::Add", {times(x2, c), times(x1, s)});
+  return l.reshape(l.concat({l.unsqueeze(y1, 4), l.unsqueeze(y2, 4)}, 4), x.shape());
+}
+
+Value rotary(Lower& l) {
+  const Value x = l.in(0), cos = l.in(1, x.dtype()), sin = l.in(2, x.dtype());
+  const int64_t size = 2 * cos.dim(2).value(), head = x.dim(3).value();
+  const Value part = size < head ? l.slice(x, 3, 0, size) : x;
+  const Value y = l.args().flag(3) ? rotate_neighbours(l, part, cos, sin)
+                                   : rotate_halves(l, part, cos, sin);
+  return size < head ? l.concat({y, l.slice(x, 3, size, head)}, 3) : y;
+}
+
+/// Each key-value head once for every query head that it serves: plug-ins see through this.
+Value repeated(Lower& l, Value x, int64_t groups) {
+  if (groups == 1) return x;
+  const SymShape& s = x.shape();
+  const SymShape wide = {s[0], s[1], groups, s[2], s[3]};
+  return l.reshape(l.expand(l.unsqueeze(x, 2), wide), {s[0], s[1] * groups, s[2], s[3]});
+}
+
+/// 0 where attention goes, else the lowest float32, which absorbs the score: a row that is masked
+/// everywhere is the plain average. A bool mask would make such a row NaN.
+Value bias_of(Lower& l, Value mask) {
+  return l("ov::Select", {mask, l.scalar(0.0, DType::kF32),
+                          l.scalar(-3.4028234663852886e38, DType::kF32)});
+}
+
+/// softmax(cap tanh(scale q k' / cap) + bias) v.
+Value capped_attention(Lower& l, Value q, Value k, Value v, double scale, double cap) {
+  const DType d = q.dtype();
+  const SymShape scores_shape = {q.dim(0), q.dim(1), q.dim(2), k.dim(2)};
+  Value scores = l.typed("ov::MatMul", {q, k, named("transpose_b", true)}, {d, scores_shape});
+  scores = l("ov::Multiply", {scores, l.scalar(scale / cap, d)});
+  scores = l("ov::Multiply", {l("ov::Tanh", {scores}), l.scalar(cap, d)});
+  if (l.has(3)) scores = l("ov::Add", {scores, l.cast(bias_of(l, l.in(3)), d)});
+  return l.typed("ov::MatMul", {l("ov::SoftMax", {scores, named("axis", -1)}), v}, l.out());
+}
+
+Value attention(Lower& l) {
+  const Value q = l.in(0);
+  const int64_t groups = q.dim(1).value() / l.in(1).dim(1).value();
+  const Value k = repeated(l, l.in(1), groups), v = repeated(l, l.in(2), groups);
+  const double scale = l.args().number(4);
+  if (const double cap = l.args().number(5); cap > 0)
+    return capped_attention(l, q, k, v, scale, cap);
+  Value mask = l.has(3) ? l.cast(bias_of(l, l.in(3)), q.dtype()) : Value();
+  const bool usual =
+      q.dim(3).is_const() &&
+      std::fabs(scale * std::sqrt(static_cast<double>(q.dim(3).value())) - 1) < 1e-9;
+  if (usual) return l("ov::ScaledDotProductAttention", {q, k, v, mask});
+  if (!mask.defined()) mask = l.scalar(0.0, q.dtype());
+  return l("ov::ScaledDotProductAttention", {q, k, v, mask, l.scalar(scale, q.dtype())});
+}
+
+const LoweringRow kRows[] = {
+    {"aten::linear", linear},
+    {"aten::matmul",
+     [](Lower& l) {
+       return l.typed("ov::MatMul", {l.in(0), l.in(1)}, l.out());  // vectors too
+     }},
+    {"aten::layer_norm", layer_norm},
+    {"slipway::rms_norm", rms_norm},
+    {"slipway::rotary_embedding", rotary},
+    {"slipway::attention", attention},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> nn_rows() { return kRows; }
+
+}  // namespace slipway::openvino
