@@ -173,6 +173,14 @@ Value Lower::slice(Value x, int64_t axis, int64_t begin, int64_t end) {
                {x.dtype(), shape});
 }
 
+Value Lower::corner(Value x, const SymShape& shape) {
+  if (x.shape() == shape) return x;
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  const auto all = [&](int64_t value) { return ints(std::vector<int64_t>(axes.size(), value)); };
+  return typed("ov::Slice", {x, all(0), sizes(shape), all(1), ints(axes)}, {x.dtype(), shape});
+}
+
 Value Lower::gather(Value x, Value indices, int64_t axis) {
   SymShape shape(x.shape().begin(), x.shape().begin() + axis);
   shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());

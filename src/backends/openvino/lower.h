@@ -58,6 +58,8 @@ class Lower {
   Value expand(Value x, const SymShape& shape);
   /// Elements [begin, end) of an axis.
   Value slice(Value x, int64_t axis, int64_t begin, int64_t end);
+  /// The first elements along every axis: x itself where the shape is its own.
+  Value corner(Value x, const SymShape& shape);
   /// Entries of an axis by number; a scalar takes the axis away.
   Value gather(Value x, Value indices, int64_t axis);
   Value concat(const std::vector<Value>& parts, int64_t axis);

@@ -66,15 +66,7 @@ Value updates(Lower& l) {
   const SymShape& wanted = l.in(2).shape();
   if (!std::holds_alternative<Value>(l.args()[3]))
     return l.expand(l.operand(3, l.out().dtype), wanted);
-  const Value source = l.in(3);
-  if (source.shape() == wanted) return source;
-  const auto rank = static_cast<size_t>(source.rank());
-  std::vector<int64_t> axes;
-  for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
-  return l.typed("ov::Slice",
-                 {source, l.ints(std::vector<int64_t>(rank, 0)), l.sizes(wanted),
-                  l.ints(std::vector<int64_t>(rank, 1)), l.ints(axes)},
-                 {source.dtype(), wanted});
+  return l.corner(l.in(3), wanted);
 }
 
 Value scattered(Lower& l, const char* reduction) {

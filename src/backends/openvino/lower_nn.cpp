@@ -41,7 +41,8 @@ Value rotate_halves(Lower& l, Value x, Value cos, Value sin) {
   const int64_t half = cos.dim(2).value();
   const auto angles = [&](Value v) { return l.unsqueeze(l.concat({v, v}, 2), 1); };
   const Value minus = l("ov::Multiply", {l.slice(x, 3, half, 2 * half), l.scalar(-1.0, x.dtype())});
-  const Value turned = l.concat({minus, l.slice(x, 3, 0, half)}, 3);
+  const std::vector<Value> halves = {minus, l.slice(x, 3, 0, half)};
+  const Value turned = l("ov::Concat", {halves, named("axis", -1)});
   return l("ov::Add",
            {l("ov::Multiply", {x, angles(cos)}), l("ov::Multiply", {turned, angles(sin)})});
 }
@@ -67,7 +68,9 @@ Value rotary(Lower& l) {
   const Value part = size < head ? l.slice(x, 3, 0, size) : x;
   const Value y = l.args().flag(3) ? rotate_neighbours(l, part, cos, sin)
                                    : rotate_halves(l, part, cos, sin);
-  return size < head ? l.concat({y, l.slice(x, 3, size, head)}, 3) : y;
+  if (size == head) return y;
+  const std::vector<Value> parts = {y, l.slice(x, 3, size, head)};
+  return l("ov::Concat", {parts, named("axis", -1)});
 }
 
 /// Each key-value head once for every query head that it serves: plug-ins see through this.

@@ -83,9 +83,21 @@ Value index_select(Lower& l) {
   return l.gather(l.in(0), l.in(2), l.args().axis(1, l.in(0).rank()));
 }
 
+/// OpenVINO wants data of the indices' sizes along the other axes. They are cut by lookups: it
+/// takes a Slice before GatherElements away.
 Value gather(Lower& l) {
-  return l("ov::GatherElements",
-           {l.in(0), l.in(2), named("axis", l.args().axis(1, l.in(0).rank()))});
+  const Value at = l.in(2), zero = l.scalar(0, DType::kI64), one = l.scalar(1, DType::kI64);
+  Value x = l.in(0);
+  const int64_t axis = l.args().axis(1, x.rank());
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i == axis || x.dim(i) == at.dim(i)) continue;
+    const Value end = l.squeeze(l.size(at.dim(i)), 0);
+    x = l.gather(x,
+                 l.typed("ov::Range", {zero, end, one, named("output_type", DType::kI64)},
+                         {DType::kI64, {at.dim(i)}}),
+                 i);
+  }
+  return l("ov::GatherElements", {x, at, named("axis", axis)});
 }
 
 Value index_copy(Lower& l) {

@@ -78,9 +78,8 @@ class Document {
     xml_.open("net");
     xml_.attribute("name", options.graph_name);
     xml_.attribute("version", "11");
-    // A value that is several outputs has the first one's name; each result has its own.
     for (const Output& output : graph.outputs())
-      if (output.value.node()->kind != NodeKind::kInput)
+      if (output.value.node()->kind == NodeKind::kOp)
         tensor_names_.try_emplace(output.value, output_name(graph, output.name));
     xml_.open("layers");
     for (Node* input : graph.inputs()) add_parameter(*input);
@@ -254,10 +253,31 @@ class Document {
 
   void add_result(const Output& output) {
     const std::string name = output_name(graph_, output.name);
+    const Value value = output.value;
+    Port from = places_.at(value);
+    const auto named = tensor_names_.find(value);
+    // A value that is several outputs, or an input or weight that is one, has a tensor of its own.
+    if (named == tensor_names_.end() || named->second != name) from = add_copy(value, name);
     begin_layer("Result_" + name, "Result", "opset1");
     xml_.attribute("output_names", listed(name));
-    add_inputs({output.value});
+    xml_.open("input");
+    add_port(0, value.type());
+    edges_.push_back({from, {next_id_, 0}});
+    xml_.close();
     end_layer();
+  }
+
+  Port add_copy(Value value, const std::string& name) {
+    begin_layer("Copy_" + name, "Convert", "opset1");
+    xml_.open("data");
+    xml_.attribute("destination_type", element_type(value.dtype()));
+    xml_.close();
+    add_inputs({value});
+    xml_.open("output");
+    add_port(1, value.type(), name);
+    xml_.close();
+    end_layer();
+    return {next_id_ - 1, 1};
   }
 
   const Graph& graph_;
