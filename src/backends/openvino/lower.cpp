@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "backends/openvino/lower_state.h"
 #include "base/floats.h"
@@ -116,6 +117,11 @@ Value Lower::cast(Value x, DType dtype) {
 Value Lower::reshape(Value x, const SymShape& shape) {
   if (x.shape() == shape) return x;
   const SymShape& from = x.shape();
+  if (shape.empty()) {  // an empty constant as the target would crash the runtime
+    std::vector<int64_t> axes(from.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    return typed("ov::Squeeze", {x, ints(axes)}, {x.dtype(), shape});
+  }
   std::vector<int64_t> target;
   bool constant = true, hole = false, may_be_empty = false;
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -115,6 +115,46 @@ Value attention(Lower& l) {
   return l("ov::ScaledDotProductAttention", {q, k, v, mask, l.scalar(scale, q.dtype())});
 }
 
+/// PyTorch's own: the causal alignment counts from the first query, and a row that nothing is
+/// visible in gives zeros.
+Value dot_product_attention(Lower& l) {
+  Value q = l.in(0), k = l.in(1), v = l.in(2);
+  const DType d = q.dtype();
+  const bool batched = q.rank() == 4;
+  if (!batched) {
+    q = l.unsqueeze(q, 0);
+    k = l.unsqueeze(k, 0);
+    v = l.unsqueeze(v, 0);
+  }
+  const int64_t groups = q.dim(1) == k.dim(1) ? 1 : q.dim(1).value() / k.dim(1).value();
+  k = repeated(l, k, groups);
+  v = repeated(l, v, groups);
+  Value bias;
+  if (l.has(3)) {
+    const Value lowest = l.scalar(-3.4028234663852886e38, DType::kF32);
+    bias = l.in(3).dtype() == DType::kBool ? bias_of(l, l.in(3))
+                                           : l("ov::Maximum", {l.in(3, DType::kF32), lowest});
+    if (!batched && bias.rank() == 3) bias = l.unsqueeze(bias, 0);
+  }
+  Value mask = bias.defined() ? l.cast(bias, d) : Value(), scale;
+  if (l.has(6)) {
+    if (!mask.defined()) mask = l.scalar(0.0, d);
+    scale = l.scalar(l.args().number(6), d);
+  }
+  Value y = l("ov::ScaledDotProductAttention",
+              {q, k, v, mask, scale, named("causal", l.args().flag(5))});
+  if (bias.defined()) {
+    ValueType top{DType::kF32, bias.shape()};
+    top.shape.back() = 1;
+    const Value largest =
+        l.typed("ov::ReduceMax", {bias, l.ints({-1}), named("keep_dims", true)}, top);
+    const Value seen =
+        l("ov::Greater", {largest, l.scalar(-3.4028234663852886e38, DType::kF32)});
+    y = l("ov::Select", {seen, y, l.scalar(0.0, d)});
+  }
+  return batched ? y : l.squeeze(y, 0);
+}
+
 const LoweringRow kRows[] = {
     {"aten::linear", linear},
     {"aten::matmul",
@@ -122,6 +162,7 @@ const LoweringRow kRows[] = {
        return l.typed("ov::MatMul", {l.in(0), l.in(1)}, l.out());  // vectors too
      }},
     {"aten::layer_norm", layer_norm},
+    {"aten::scaled_dot_product_attention", dot_product_attention},
     {"slipway::rms_norm", rms_norm},
     {"slipway::rotary_embedding", rotary},
     {"slipway::attention", attention},

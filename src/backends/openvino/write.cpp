@@ -85,9 +85,13 @@ class Document {
     for (Node* input : graph.inputs()) add_parameter(*input);
     for (Node* node : graph.order()) {
       if (node->kind == NodeKind::kOp) add_op(*node);
-      else if (node->kind != NodeKind::kInput) add_constant(*node);
+      else if (node->kind != NodeKind::kInput && !is_scalar(*node)) add_constant(*node);
     }
-    for (const Output& output : graph.outputs()) add_result(output);
+    for (const Output& output : graph.outputs()) {
+      Node* node = output.value.node();
+      if (is_scalar(*node) && !places_.contains(output.value)) add_constant(*node);
+      add_result(output);
+    }
     xml_.close();
     xml_.open("edges");
     for (const auto& [from, to] : edges_) {
@@ -182,8 +186,18 @@ class Document {
     end_layer();
   }
 
+  /// A number. Each reader has a layer of it, as OpenVINO's own front ends write them: the CPU
+  /// plug-in cannot compile attention where other ops of it read the same one.
+  static bool is_scalar(const Node& node) {
+    return node.kind == NodeKind::kConstant && node.data->numel() == 1;
+  }
+
   void add_constant(const Node& node) {
-    begin_layer(names_.of(Value(const_cast<Node*>(&node), 0)), "Const", "opset1");
+    add_constant(node, names_.of(Value(const_cast<Node*>(&node), 0)));
+  }
+
+  void add_constant(const Node& node, const std::string& name) {
+    begin_layer(name, "Const", "opset1");
     // An empty one has no place of its own.
     const DataFile::Place place =
         node.data->nbytes() > 0 ? data_.add(node.data) : DataFile::Place{0, 0, 0};
@@ -224,6 +238,10 @@ class Document {
 
   void add_op(const Node& node) {
     const std::string& op = node.op->name();
+    const std::vector<Value> reads = operands(node);
+    for (size_t i = 0; i < reads.size(); ++i)
+      if (is_scalar(*reads[i].node()))
+        add_constant(*reads[i].node(), fmt::format("{}/{}", names_.of(node), i));
     begin_layer(names_.of(node), op.substr(op.find("::") + 2), opset_of(op));
     bool any = false;
     for (size_t i = 0; i < node.args.size(); ++i) {
@@ -244,7 +262,6 @@ class Document {
       xml_.close();
       xml_.close();
     }
-    const std::vector<Value> reads = operands(node);
     add_inputs(reads);
     add_outputs(node, static_cast<int64_t>(reads.size()));
     end_layer();
