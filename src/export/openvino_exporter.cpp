@@ -49,16 +49,6 @@ const OpenVINOConfig& checked(const ExportConfig& config) {
   return *openvino_config;
 }
 
-/// Whether a graph gives back what it was given of a cache.
-bool has_state(const Graph& graph) {
-  const auto& inputs = graph.inputs();
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(), [&](const Output& output) {
-    return argument_of(output.name) != output.name &&
-           std::any_of(inputs.begin(), inputs.end(),
-                       [&](const Node* input) { return input->name == output.name; });
-  });
-}
-
 std::string precision_of(DType dtype) {
   if (dtype == DType::kF16) return "f16";
   return dtype == DType::kBF16 ? "bf16" : "f32";
@@ -67,13 +57,11 @@ std::string precision_of(DType dtype) {
 /// Lowers a graph of ATen ops and composites.
 ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
                          const OpenVINOConfig& config) {
-  if (config.stateful && has_state(*program.graph))
-    throw Error(kUnsupported,
-                "[openvino] a graph whose cache is kept inside as variables is not supported by "
-                "this version; set stateful to false: the cache is then inputs and outputs");
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
+  const openvino::Caches caches =
+      config.stateful ? openvino::Caches::kVariables : openvino::Caches::kInputsAndOutputs;
   std::vector<std::string> unread;
-  std::unique_ptr<Graph> graph = openvino::lower(program, &unread);
+  std::unique_ptr<Graph> graph = openvino::lower(program, {.caches = caches}, &unread);
   optimize(*graph, {"cse"}, config.disabled_passes, "openvino");
   if (!unread.empty())
     log::info(fmt::format("inputs that the graph does not read are dropped: {}",

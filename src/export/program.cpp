@@ -39,7 +39,8 @@ std::vector<LeafSpec> Program::outputs() const {
   if (impl_->file) return file_leaves(impl_->file->outputs, "output.");
   std::vector<LeafSpec> leaves;
   for (const Output& output : impl_->fresh->graph().outputs())
-    leaves.push_back(leaf_of(output.name, output.value.type()));
+    if (const Node* node = output.value.node(); node->op == nullptr || !node->op->has(kSink))
+        leaves.push_back(leaf_of(output.name, output.value.type()));
   return leaves;
 }
 

@@ -20,6 +20,7 @@ enum Trait : uint32_t {
   kView = 2,         ///< the result holds the first argument's elements, only seen otherwise
   kElementwise = 4,  ///< one output, shapes broadcast
   kImpure = 8,       ///< equal arguments do not give equal results; never merged or dropped
+  kSink = 32,        ///< keeps a value for the next run: an output that callers do not see
   kSpelling = 16,    ///< another way to write its body: front ends expand it at once
 };
 

@@ -167,6 +167,49 @@ def static(models, rows, window, what):
             at = end
 
 
+def variable(name):
+    """past_key_values.layers.0.keys -> past_key_values.0.keypresent.0.key"""
+    _, _, layer, part = name.split(".")
+    return f"past_key_values.{layer}.{part[:-1]}present.{layer}.{part[:-1]}"
+
+
+def stateful(model, rows, what):
+    """A prompt, then the rest; rows reordered between; a cache put in from outside."""
+    check(not any(n.startswith(("input.", "past")) for n in model.inputs), f"{what}: no cache is an input: {model.inputs}")
+    check(model.outputs == ["logits"], f"{what}: no cache is an output: {model.outputs}")
+    for op in model.model.get_ops():
+        if op.get_type_name() == "ReadValue":
+            first = op.input(0).get_partial_shape()
+            sizes = [None if d.is_dynamic else d.get_length() for d in first]
+            check(sizes[0] is None and sizes[2] == 0 and None not in sizes[1:], f"{what}: begins as [?, heads, 0, size]: {first}")
+    states = {s.name: s for s in model.request.query_state()}
+    for batch, length, past in SIZES:
+        for pads in ([0] * batch, [min(r, past) for r in range(batch)], [min(2 * r, past + length - 1) for r in range(batch)]):
+            ids, mask, positions, caches = padded(rows, batch, length, past, pads)
+            wanted = wanted_logits(rows, mask, past + length)
+            at = f"{what} {batch}x{length} after {past}, pads {pads}"
+
+            def step(begin, end, order):
+                feeds = {"input_ids": ids[:, begin:end], "attention_mask": mask[:, :end],
+                         "position_ids": positions[:, begin:end], "beam_idx": np.array(order, np.int32)}  # fmt: skip
+                got = model(feeds)["logits"]
+                close(got, wanted[:, begin:end], mask[:, begin:end, None].astype(bool), f"{at}, {begin} to {end}")
+
+            same = list(range(batch))
+            model.request.reset_state()
+            step(0, past, same)
+            step(past, past + length, same)
+            model.request.reset_state()
+            step(0, past, same)
+            order = [batch - 1] * batch
+            ids, mask, positions, wanted = ids[order], mask[order], positions[order], wanted[order]
+            step(past, past + length, order)
+            model.request.reset_state()
+            for name, cache in caches.items():
+                states[variable(name)].state = openvino.Tensor(np.ascontiguousarray(cache[order][:, :, :past]))
+            step(past, past + length, same)
+
+
 def encoder(model, rows, what):
     """Any batch and length, with padding behind."""
     for lengths in ((1,), (7,), (16,), (2, 7), (16, 1, 7), (7, 7)):
@@ -211,6 +254,12 @@ def case(folder, out):
     masked_everywhere(model, rows, f"{name} growing")
     layers = model.layers()
     check(layers.get("RMS", 0) > 2 and layers.get("RoPE", 0) > 2, f"{name}: norms and rotation are fused: {layers}")
+    model = export(folder, out / "stateful")["model"]
+    stateful(model, rows, f"{name} stateful")
+    layers = model.layers()
+    wanted = config["num_hidden_layers"]
+    check(layers.get("ScaledDotProductAttention", 0) == wanted and layers.get("RoPE", 0) == 2 * wanted,
+          f"{name} stateful: attention and rotation are fused: {layers}")  # fmt: skip
     models = export(folder, out / "static", "--generation", "--static-cache", SLOTS, "--stateless")
     static(models, rows, config.get("sliding_window"), f"{name} static")
 

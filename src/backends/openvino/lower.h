@@ -12,6 +12,16 @@
 
 namespace slipway::openvino {
 
+/// Where the leaves of caches that come back are.
+enum class Caches {
+  kInputsAndOutputs,
+  kVariables,  ///< inside the graph, each row's by the input beam_idx
+};
+
+struct LowerOptions {
+  Caches caches = Caches::kInputsAndOutputs;
+};
+
 struct LowerState;
 
 /// The dtype that OpenVINO computes this one in: 16-bit floats are stored only, as the reference's
@@ -101,10 +111,10 @@ const LoweringRow* find_lowering(std::string_view op);
 /// Every row, for coverage.
 std::vector<const LoweringRow*> all_lowerings();
 
-/// The program as a graph of OpenVINO ops. Error{kUnsupported} lists every op that has neither a
+/// The program as a graph of OpenVINO ops. Variables are outputs of it that are ov::Assign. Error{kUnsupported} lists every op that has neither a
 /// row nor a body, with counts. Inputs that nothing reads are dropped; `dropped` receives their
 /// names.
-std::unique_ptr<Graph> lower(const ExportedProgram& program,
+std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions& options = {},
                              std::vector<std::string>* dropped = nullptr);
 
 /// The rows of the `ov::` namespace; registered by lower().

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/openvino/lower_state.h"
+#include "backends/openvino/states.h"
 #include "checkpoint/expr.h"
 #include "passes/decompose.h"
 
@@ -24,11 +25,11 @@ void refuse_unknown(const Graph& graph) {
                                         missing.size(), fmt::join(list, ", ")));
 }
 
-/// Notes where every size of the inputs can be read, inputs that nodes read first.
-void find_places(const Graph& source, LowerState& state) {
+/// Notes where every size of these inputs can be read, inputs that nodes read first.
+void find_places(const Graph& source, const std::vector<Node*>& inputs, LowerState& state) {
   const std::vector<Node*> order = source.order();
   for (const bool read : {true, false})
-    for (Node* input : source.inputs()) {
+    for (Node* input : inputs) {
       if (read != (std::find(order.begin(), order.end(), input) != order.end())) continue;
       const SymShape& shape = input->types[0].shape;
       for (size_t axis = 0; axis < shape.size(); ++axis)
@@ -36,6 +37,48 @@ void find_places(const Graph& source, LowerState& state) {
           state.places.try_emplace(shape[axis].str(), state.lowered.at(input->out()),
                                    static_cast<int64_t>(axis));
     }
+}
+
+/// Zeros of the variable's first shape: no positions of a cache that grows. States that begin alike
+/// share them: the CPU plug-in would take an own one as the shape of all values to come.
+Value initial(Lower& l, const State& state, std::map<std::string, Value>& made) {
+  Value& zeros = made[to_string({state.stored, state.shape})];
+  if (!zeros.defined())
+    zeros = l.expand(l.scalar(0.0, state.stored), state.shape);
+  return zeros;
+}
+
+std::string shape_of_variable(const State& state) {
+  std::string text;
+  for (size_t axis = 0; axis < state.shape.size(); ++axis) {
+    const Sym size = state.shape[axis];
+    const bool fixed = size.is_const() && !state.grows(axis) && axis > 0;
+    text += (text.empty() ? "" : ",") + (fixed ? size.str() : "?");
+  }
+  return text;
+}
+
+/// Emits what reads each variable: the rows of the last run, in the order that beam_idx gives.
+void read_states(const std::vector<State>& states, LowerState& state) {
+  if (states.empty()) return;
+  Graph& target = state.target;
+  Value beam_idx;
+  std::map<std::string, Value> made;
+  for (const State& s : states) {
+    Lower l(state, *s.input);
+    const Value zeros = initial(l, s, made);
+    const ValueType type{s.stored, s.input->types[0].shape};
+    Value read = l.typed("ov::ReadValue",
+                         {zeros, named("variable_id", s.variable_id),
+                          named("variable_type", s.stored),
+                          named("variable_shape", shape_of_variable(s))},
+                         type);
+    if (!type.shape.empty()) {
+      if (!beam_idx.defined()) beam_idx = target.add_input("beam_idx", {DType::kI32, {type.shape[0]}});
+      read = l.typed("ov::Gather", {read, beam_idx, l.scalar(0, DType::kI64)}, type);
+    }
+    state.lowered[s.input->out()] = l.cast(read, s.input->types[0].dtype);
+  }
 }
 
 void lower_node(Node* node, LowerState& state) {
@@ -83,19 +126,31 @@ std::vector<const LoweringRow*> all_lowerings() {
   return rows;
 }
 
-std::unique_ptr<Graph> lower(const ExportedProgram& program, std::vector<std::string>* dropped) {
+std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions& options,
+                             std::vector<std::string>* dropped) {
   register_ops(openvino_ops());
   Graph& source = *program.graph;
   decompose(source, [](const Op& op) { return find_lowering(op.name()) != nullptr; });
   refuse_unknown(source);
   auto target = std::make_unique<Graph>();
   LowerState state{*target, {}, {}, {}, {}, {}};
-  for (Node* input : source.inputs()) {
+  const std::vector<State> states =
+      options.caches == Caches::kVariables ? find_states(source) : std::vector<State>();
+  const auto state_of = [&](const std::string& leaf) {
+    return std::find_if(states.begin(), states.end(),
+                        [&](const State& s) { return s.input->name == leaf; });
+  };
+  std::vector<Node*> plain, kept;
+  for (Node* input : source.inputs())
+    (state_of(input->name) == states.end() ? plain : kept).push_back(input);
+  for (Node* input : plain) {
     const ValueType& type = input->types[0];
     state.lowered[input->out()] =
         target->add_input(input->name, {computed_as(type.dtype), type.shape});
   }
-  find_places(source, state);
+  find_places(source, plain, state);
+  read_states(states, state);
+  find_places(source, kept, state);
   for (Node* node : source.order()) {
     const ScopeGuard scope(*target, node->scope);
     switch (node->kind) {
@@ -113,8 +168,18 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, std::vector<std::st
         break;
     }
   }
-  for (const Output& output : source.outputs())
-    target->add_output(output.name, state.lowered.at(output.value));
+  for (const Output& output : source.outputs()) {
+    const Value value = state.lowered.at(output.value);
+    const auto at = state_of(output.name);
+    if (at == states.end()) {
+      target->add_output(output.name, value);
+      continue;
+    }
+    Lower l(state, *at->input);
+    target->add_output(at->variable_id,
+                       l("ov::Assign", {l.cast(value, at->stored),
+                                        named("variable_id", at->variable_id)}));
+  }
   drop_unread_inputs(*target, dropped);
   return target;
 }

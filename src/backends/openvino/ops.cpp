@@ -181,6 +181,13 @@ const OpRow kRows[] = {
     stated("ov::AvgPool(Tensor data, *, int[] kernel, int[] strides, int[] pads_begin, "
            "int[] pads_end, bool exclude_pad, str auto_pad='explicit', "
            "str rounding_type='floor') -> Tensor"),
+    {.schema = "ov::ReadValue(Tensor init, *, str variable_id, ScalarType variable_type, "
+               "str variable_shape) -> Tensor",
+     .infer = nullptr,
+     .traits = kImpure},
+    {.schema = "ov::Assign(Tensor value, *, str variable_id) -> Tensor",
+     .infer = self,
+     .traits = kImpure | kSink},
     stated("ov::Pad(Tensor data, Tensor pads_begin, Tensor pads_end, Tensor? pad_value=None, *, "
            "str pad_mode) -> Tensor"),
     stated("ov::Interpolate(Tensor data, Tensor sizes_or_scales, Tensor axes, *, str mode, "
@@ -191,6 +198,7 @@ const OpRow kRows[] = {
 
 /// Ops whose form is newer than the first opset's.
 constexpr std::pair<std::string_view, std::string_view> kOpsets[] = {
+    {"ov::Assign", "opset6"},
     {"ov::BitwiseAnd", "opset13"},
     {"ov::BitwiseNot", "opset13"},
     {"ov::BitwiseOr", "opset13"},
@@ -210,6 +218,7 @@ constexpr std::pair<std::string_view, std::string_view> kOpsets[] = {
     {"ov::MaxPool", "opset8"},
     {"ov::Pad", "opset12"},
     {"ov::Range", "opset4"},
+    {"ov::ReadValue", "opset6"},
     {"ov::Round", "opset5"},
     {"ov::ScaledDotProductAttention", "opset13"},
     {"ov::ScatterElementsUpdate", "opset12"},

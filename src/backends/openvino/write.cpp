@@ -79,7 +79,7 @@ class Document {
     xml_.attribute("name", options.graph_name);
     xml_.attribute("version", "11");
     for (const Output& output : graph.outputs())
-      if (output.value.node()->kind == NodeKind::kOp)
+      if (output.value.node()->kind == NodeKind::kOp && !is_sink(*output.value.node()))
         tensor_names_.try_emplace(output.value, output_name(graph, output.name));
     xml_.open("layers");
     for (Node* input : graph.inputs()) add_parameter(*input);
@@ -89,6 +89,7 @@ class Document {
     }
     for (const Output& output : graph.outputs()) {
       Node* node = output.value.node();
+      if (is_sink(*node)) continue;
       if (is_scalar(*node) && !places_.contains(output.value)) add_constant(*node);
       add_result(output);
     }
@@ -185,6 +186,8 @@ class Document {
     add_outputs(node, 0);
     end_layer();
   }
+
+  static bool is_sink(const Node& node) { return node.op != nullptr && node.op->has(kSink); }
 
   /// A number. Each reader has a layer of it, as OpenVINO's own front ends write them: the CPU
   /// plug-in cannot compile attention where other ops of it read the same one.
