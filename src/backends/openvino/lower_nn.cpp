@@ -73,12 +73,16 @@ Value rotary(Lower& l) {
   return l("ov::Concat", {parts, named("axis", -1)});
 }
 
-/// Each key-value head once for every query head that it serves: plug-ins see through this.
+/// Each key-value head once for every query head that it serves: plug-ins see through this, where
+/// the Broadcast goes both ways.
 Value repeated(Lower& l, Value x, int64_t groups) {
   if (groups == 1) return x;
-  const SymShape& s = x.shape();
-  const SymShape wide = {s[0], s[1], groups, s[2], s[3]};
-  return l.reshape(l.expand(l.unsqueeze(x, 2), wide), {s[0], s[1] * groups, s[2], s[3]});
+  const SymShape s = x.shape();
+  const Value wide = l.typed("ov::Broadcast",
+                             {l.unsqueeze(x, 2), l.ints({1, 1, groups, 1, 1}),
+                              named("mode", "bidirectional")},
+                             {x.dtype(), {s[0], s[1], groups, s[2], s[3]}});
+  return l.reshape(wide, {s[0], s[1] * groups, s[2], s[3]});
 }
 
 /// 0 where attention goes, else the lowest float32, which absorbs the score: a row that is masked

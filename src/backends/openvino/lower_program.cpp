@@ -25,17 +25,20 @@ void refuse_unknown(const Graph& graph) {
                                         missing.size(), fmt::join(list, ", ")));
 }
 
+/// Notes that the sizes of a value can be read there, unless better places are known.
+void add_places(Value value, LowerState& state) {
+  for (int64_t axis = 0; axis < value.rank(); ++axis)
+    if (const Sym size = value.dim(axis); !size.is_const())
+      state.places.try_emplace(size.str(), value, axis);
+}
+
 /// Notes where every size of these inputs can be read, inputs that nodes read first.
 void find_places(const Graph& source, const std::vector<Node*>& inputs, LowerState& state) {
   const std::vector<Node*> order = source.order();
   for (const bool read : {true, false})
     for (Node* input : inputs) {
-      if (read != (std::find(order.begin(), order.end(), input) != order.end())) continue;
-      const SymShape& shape = input->types[0].shape;
-      for (size_t axis = 0; axis < shape.size(); ++axis)
-        if (!shape[axis].is_const())
-          state.places.try_emplace(shape[axis].str(), state.lowered.at(input->out()),
-                                   static_cast<int64_t>(axis));
+      if (read == (std::find(order.begin(), order.end(), input) != order.end()))
+        add_places(state.lowered.at(input->out()), state);
     }
 }
 
@@ -73,6 +76,7 @@ void read_states(const std::vector<State>& states, LowerState& state) {
                           named("variable_type", s.stored),
                           named("variable_shape", shape_of_variable(s))},
                          type);
+    add_places(read, state);
     if (!type.shape.empty()) {
       if (!beam_idx.defined()) beam_idx = target.add_input("beam_idx", {DType::kI32, {type.shape[0]}});
       read = l.typed("ov::Gather", {read, beam_idx, l.scalar(0, DType::kI64)}, type);
@@ -140,9 +144,9 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions&
     return std::find_if(states.begin(), states.end(),
                         [&](const State& s) { return s.input->name == leaf; });
   };
-  std::vector<Node*> plain, kept;
+  std::vector<Node*> plain;
   for (Node* input : source.inputs())
-    (state_of(input->name) == states.end() ? plain : kept).push_back(input);
+    if (state_of(input->name) == states.end()) plain.push_back(input);
   for (Node* input : plain) {
     const ValueType& type = input->types[0];
     state.lowered[input->out()] =
@@ -150,7 +154,6 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions&
   }
   find_places(source, plain, state);
   read_states(states, state);
-  find_places(source, kept, state);
   for (Node* node : source.order()) {
     const ScopeGuard scope(*target, node->scope);
     switch (node->kind) {
