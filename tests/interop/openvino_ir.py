@@ -141,7 +141,7 @@ def causal_mask(mask, length, total, slots, window):
     return visible[None, None] & filled[:, None, None, :]
 
 
-def static(models, rows, window, what):
+def static(models, rows, window, what, kept_inside=False):
     """A prompt into empty slots, then steps; the last state goes into the next call."""
     for pads in ([0, 0, 0], [0, 2, 3]):
         ids, mask, positions, caches = padded(rows, 3, 9, 0, pads)
@@ -158,6 +158,12 @@ def static(models, rows, window, what):
                     slots = SLOTS
                     w = window if name != "attention_mask.full_attention" else None
                     feeds[name] = causal_mask(mask[:, :end], length, end, slots, w)
+            feeds["beam_idx"] = np.arange(3, dtype=np.int32)
+            if kept_inside and component == "decode" and at == 6:
+                for s in model.request.query_state():
+                    name = next(n for n in state if variable(n.removeprefix("input.")) == s.name)
+                    value = np.array(state[name], np.int32 if state[name].dtype == np.int64 else None)
+                    s.state = openvino.Tensor(value)
             results = model(feeds)
             close(results["logits"], wanted_logits(rows, mask[:, :end], length), mask[:, at:end, None].astype(bool),
                   f"{what} {component} to {end}, pads {pads}")  # fmt: skip
@@ -170,6 +176,8 @@ def static(models, rows, window, what):
 def variable(name):
     """past_key_values.layers.0.keys -> past_key_values.0.keypresent.0.key"""
     _, _, layer, part = name.split(".")
+    if part not in ("keys", "values"):
+        return f"input.{name}output.{name}"
     return f"past_key_values.{layer}.{part[:-1]}present.{layer}.{part[:-1]}"
 
 
@@ -262,6 +270,9 @@ def case(folder, out):
           f"{name} stateful: attention and rotation are fused: {layers}")  # fmt: skip
     models = export(folder, out / "static", "--generation", "--static-cache", SLOTS, "--stateless")
     static(models, rows, config.get("sliding_window"), f"{name} static")
+    models = export(folder, out / "static_stateful", "--generation", "--static-cache", SLOTS)
+    check(not any(n.startswith("input.") for n in models["decode"].inputs), f"{name} static: the cache is inside")
+    static(models, rows, config.get("sliding_window"), f"{name} static stateful", kept_inside=True)
 
 
 def main():

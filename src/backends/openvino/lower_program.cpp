@@ -61,6 +61,17 @@ std::string shape_of_variable(const State& state) {
   return text;
 }
 
+/// A variable begins with sizes that are read elsewhere.
+void check_sizes(const State& s, const LowerState& state) {
+  for (const Sym size : s.shape)
+    for (const Sym symbol : size.symbols())
+      if (!state.places.contains(size.str()) && !state.places.contains(symbol.str()))
+        throw Error(kUnsupported,
+                    fmt::format("[openvino] {} cannot be kept as a variable: its size {} is no "
+                                "size of another input; set stateful to false",
+                                s.input->name, size.str()));
+}
+
 /// Emits what reads each variable: the rows of the last run, in the order that beam_idx gives.
 void read_states(const std::vector<State>& states, LowerState& state) {
   if (states.empty()) return;
@@ -69,6 +80,7 @@ void read_states(const std::vector<State>& states, LowerState& state) {
   std::map<std::string, Value> made;
   for (const State& s : states) {
     Lower l(state, *s.input);
+    check_sizes(s, state);
     const Value zeros = initial(l, s, made);
     const ValueType type{s.stored, s.input->types[0].shape};
     Value read = l.typed("ov::ReadValue",
