@@ -2,15 +2,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <set>
 
 #include "backends/openvino/compress.h"
 #include "backends/openvino/lower.h"
+#include "backends/openvino/states.h"
 #include "backends/openvino/write.h"
 #include "base/log.h"
 #include "export/build.h"
 #include "export/metadata_of.h"
 #include "export/optimize.h"
+#include "export/output_spec.h"
 #include "export/resolve.h"
 #include "export/torch_program.h"
 #include "slipway/exporter.h"
@@ -60,6 +62,17 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
   const openvino::Caches caches =
       config.stateful ? openvino::Caches::kVariables : openvino::Caches::kInputsAndOutputs;
+  openvino::WriteOptions options;
+  if (config.stateful) {
+    Json variables = Json::object();
+    std::set<std::string> leaves;
+    for (const openvino::State& state : openvino::find_states(*program.graph)) {
+      leaves.insert(state.input->name);
+      variables[state.input->name] = state.variable_id;
+    }
+    drop_outputs(metadata, leaves);
+    if (!leaves.empty()) options.metadata["states"] = variables.dump();
+  }
   std::vector<std::string> unread;
   std::unique_ptr<Graph> graph = openvino::lower(program, {.caches = caches}, &unread);
   optimize(*graph, {"cse"}, config.disabled_passes, "openvino");
@@ -70,7 +83,6 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
     if (const auto beyond = openvino::compress_to_fp16(*graph); !beyond.empty())
       log::warning(fmt::format("weights with values beyond the range of float16 stay float32: {}",
                                fmt::join(beyond, ", ")));
-  openvino::WriteOptions options;
   if (!program.architecture.empty()) options.graph_name = program.architecture;
   options.precision = precision_of(program.dtype);
   if (!program.mask_windows.empty()) options.metadata["masks"] = masks_text(program.mask_windows);
