@@ -22,3 +22,21 @@ fi
 "$venv/bin/python" tests/interop/run.py "$tool"
 "$venv/bin/python" tests/interop/generation.py "$tool"
 "$venv/bin/python" tests/interop/dynamo.py "$tool"
+
+runtime=.venvs/openvino
+stamp=$runtime/.installed
+packages="openvino==2026.4.1 numpy==2.4.6 safetensors==0.8.0"
+if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
+  echo "interop: installing OpenVINO (once)"
+  rm -rf "$runtime"
+  python3 -m venv "$runtime"
+  # shellcheck disable=SC2086
+  "$venv/bin/uv" pip install -q --python "$runtime/bin/python" $packages
+  echo "$packages" > "$stamp"
+fi
+cases=$(mktemp -d)
+trap 'rm -rf "$cases"' EXIT
+SLIPWAY_OPENVINO_CASES=$cases build/release/bin/core_tests --gtest_filter=OpenVINOOps.EveryCaseLowers > /dev/null
+"$runtime/bin/python" tests/interop/openvino_ops.py "$cases"
+"$runtime/bin/python" tests/interop/openvino_ir.py "$tool"
+"$runtime/bin/python" tests/interop/openvino_traced.py "$tool"

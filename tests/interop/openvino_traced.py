@@ -1,18 +1,20 @@
 """Runs traced programs, exported to OpenVINO, against the reference's numbers. Run by tools/interop.sh.
 
-    python openvino_traced.py SLIPWAY PROGRAMS CASES [NAME...]
+    python openvino_traced.py SLIPWAY [NAME...]
 
-PROGRAMS/NAME/dynamo/model.pt2 are the reference's traces of the models in CASES/NAME, which have the inputs and the
-outputs. Each runs in a process of its own; where attention_mask is 0 nothing is compared.
+tests/golden/pt2/reference.tar.xz has the reference's traces of tiny models with inputs and outputs. Each runs in a
+process of its own; where attention_mask is 0 nothing is compared.
 """
 
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 from checks import check, finish
 
+PROGRAMS = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "pt2" / "reference.tar.xz"
 TOLERANCE = 1e-4
 ONE = """
 import json, pathlib, sys
@@ -52,10 +54,10 @@ print(f"{worst:.1e} over {compared} outputs")
 """
 
 
-def run(program, case, out):
+def run(case, out):
     """What is wrong, or None."""
     done = subprocess.run(
-        [sys.argv[1], "export", program, out, "--format", "openvino", "--stateless", "--no-validate"],
+        [sys.argv[1], "export", case / "model.pt2", out, "--format", "openvino", "--no-validate"],
         capture_output=True, text=True, check=False)  # fmt: skip
     if done.returncode != 0:
         return "export: " + (done.stdout + done.stderr).strip()[:600]
@@ -68,12 +70,16 @@ def run(program, case, out):
 
 
 def main():
-    programs, cases = map(pathlib.Path, sys.argv[2:4])
-    names = sys.argv[4:] or sorted(p.parent.parent.name for p in programs.glob("*/dynamo/model.pt2"))
-    for name in names:
-        with tempfile.TemporaryDirectory() as out:
-            wrong = run(programs / name / "dynamo/model.pt2", cases / name, pathlib.Path(out) / "out")
-        check(wrong is None, f"{name}: {wrong}")
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(PROGRAMS) as archive:
+            archive.extractall(folder, filter="data")
+        cases = sorted(path.parent for path in pathlib.Path(folder).glob("*/model.pt2"))
+        check(len(cases) >= 76, f"there are {len(cases)} programs")
+        for case in cases:
+            if sys.argv[2:] and case.name not in sys.argv[2:]:
+                continue
+            wrong = run(case, pathlib.Path(folder) / "out")
+            check(wrong is None, f"{case.name}: {wrong}")
     return finish()
 
 
