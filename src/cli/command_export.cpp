@@ -160,8 +160,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
   std::string names;
   for (const auto& [file, bytes] : files.items())
     if (file.ends_with(".onnx") || file.ends_with(".pt2") ||
-        (file.starts_with("openvino_") && (file.ends_with(".xml") || file.ends_with(".bin"))) || file.find(".onnx.data") != file.npos ||
-        file.find(".onnx_data") != file.npos)
+        (file.starts_with("openvino_") && (file.ends_with(".xml") || file.ends_with(".bin"))) ||
+        file.find(".onnx.data") != file.npos || file.find(".onnx_data") != file.npos)
       names +=
           fmt::format("{}{} {}", names.empty() ? "" : " + ", file, megabytes(bytes.get<int64_t>()));
   print(fmt::format("{} ({}) -> {}: {}; {:.2f} s, {} of memory{}\n", source.architecture,

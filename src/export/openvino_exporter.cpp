@@ -45,9 +45,10 @@ class OpenVINOProgram final : public FreshProgram {
 const OpenVINOConfig& checked(const ExportConfig& config) {
   const auto* openvino_config = dynamic_cast<const OpenVINOConfig*>(&config);
   if (openvino_config == nullptr)
-    throw Error(kUsage, "[openvino] OpenVINOExporter needs an OpenVINOConfig, got a configuration "
-                        "of '" +
-                            config.export_format() + "'");
+    throw Error(kUsage,
+                "[openvino] OpenVINOExporter needs an OpenVINOConfig, got a configuration "
+                "of '" +
+                    config.export_format() + "'");
   return *openvino_config;
 }
 
@@ -87,8 +88,8 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
   options.precision = precision_of(program.dtype);
   if (!program.mask_windows.empty()) options.metadata["masks"] = masks_text(program.mask_windows);
   auto impl = std::make_shared<Program::Impl>();
-  impl->fresh = std::make_shared<OpenVINOProgram>(std::move(graph), program.value_ranges,
-                                                  std::move(options));
+  impl->fresh =
+      std::make_shared<OpenVINOProgram>(std::move(graph), program.value_ranges, std::move(options));
   return {Program(std::move(impl)), std::move(metadata)};
 }
 

@@ -29,6 +29,8 @@ EXCEPTIONS = (
     ("f32[9]) { %y = aten::relu(", NAN),
     ("f32[9]) { %y = aten::clamp(", NAN),
     ("f32[3], %x1: f32[3]) { %y = aten::minimum(", NAN),
+    ("bucketize.Tensor(%x0, %x1, right=", NAN),
+    ("searchsorted.Tensor(%x0, %x1, right=", NAN),
     ("f32[3]) { %y = aten::amax(%x0, [0])", NAN),
     ("f32[3]) { %y = aten::amin(%x0, [0])", NAN),
     ("f32[7]) { %y = aten::_to_copy(%x0, dtype=f16)", STORED),

@@ -46,8 +46,8 @@ std::vector<std::string> compress_to_fp16(Graph& graph) {
     }
     const ScopeGuard scope(graph, weight->scope);
     const Value stored = graph.add_weight(weight->name, lazy_cast(weight->data, DType::kF16));
-    graph.replace_all_uses(weight->out(), graph.emit("ov::Convert", {stored, named("destination_type",
-                                                                            DType::kF32)}));
+    graph.replace_all_uses(
+        weight->out(), graph.emit("ov::Convert", {stored, named("destination_type", DType::kF32)}));
   }
   graph.drop_dead();
   return beyond;

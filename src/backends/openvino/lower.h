@@ -111,9 +111,9 @@ const LoweringRow* find_lowering(std::string_view op);
 /// Every row, for coverage.
 std::vector<const LoweringRow*> all_lowerings();
 
-/// The program as a graph of OpenVINO ops. Variables are outputs of it that are ov::Assign. Error{kUnsupported} lists every op that has neither a
-/// row nor a body, with counts. Inputs that nothing reads are dropped; `dropped` receives their
-/// names.
+/// The program as a graph of OpenVINO ops. Variables are outputs of it that are ov::Assign.
+/// Error{kUnsupported} lists every op that has neither a row nor a body, with counts. Inputs that
+/// nothing reads are dropped; `dropped` receives their names.
 std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions& options = {},
                              std::vector<std::string>* dropped = nullptr);
 

@@ -75,6 +75,15 @@ Value scattered(Lower& l, const char* reduction) {
                                          named("reduction", reduction)});
 }
 
+Value scatter_reduce(Lower& l) {
+  const std::string& reduce = l.args().text(4);
+  const auto axis = static_cast<double>(l.args().axis(1, l.in(0).rank()));
+  const std::string reduction = reduce == "amax" ? "max" : reduce == "amin" ? "min" : reduce;
+  return l("ov::ScatterElementsUpdate",
+           {l.in(0), l.in(2), updates(l), l.scalar(axis, DType::kI64),
+            named("reduction", reduction), named("use_init_val", l.args().flag(5))});
+}
+
 std::vector<Value> top(Lower& l, Value x, Value count, int64_t axis, bool largest,
                        const SymShape& shape) {
   return l.typed_all("ov::TopK",
@@ -110,6 +119,7 @@ const LoweringRow kRows[] = {
     {"aten::scatter.value", [](Lower& l) { return scattered(l, "none"); }},
     {"aten::scatter.src", [](Lower& l) { return scattered(l, "none"); }},
     {"aten::scatter_add", [](Lower& l) { return scattered(l, "sum"); }},
+    {"aten::scatter_reduce.two", scatter_reduce},
     {"aten::topk", nullptr, topk},
     {"aten::sort", nullptr, sort},
     {"aten::argmax", [](Lower& l) { return place(l, true); }},

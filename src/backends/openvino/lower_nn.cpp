@@ -66,8 +66,8 @@ Value rotary(Lower& l) {
   const Value x = l.in(0), cos = l.in(1, x.dtype()), sin = l.in(2, x.dtype());
   const int64_t size = 2 * cos.dim(2).value(), head = x.dim(3).value();
   const Value part = size < head ? l.slice(x, 3, 0, size) : x;
-  const Value y = l.args().flag(3) ? rotate_neighbours(l, part, cos, sin)
-                                   : rotate_halves(l, part, cos, sin);
+  const Value y =
+      l.args().flag(3) ? rotate_neighbours(l, part, cos, sin) : rotate_halves(l, part, cos, sin);
   if (size == head) return y;
   const std::vector<Value> parts = {y, l.slice(x, 3, size, head)};
   return l("ov::Concat", {parts, named("axis", -1)});
@@ -78,18 +78,18 @@ Value rotary(Lower& l) {
 Value repeated(Lower& l, Value x, int64_t groups) {
   if (groups == 1) return x;
   const SymShape s = x.shape();
-  const Value wide = l.typed("ov::Broadcast",
-                             {l.unsqueeze(x, 2), l.ints({1, 1, groups, 1, 1}),
-                              named("mode", "bidirectional")},
-                             {x.dtype(), {s[0], s[1], groups, s[2], s[3]}});
+  const Value wide =
+      l.typed("ov::Broadcast",
+              {l.unsqueeze(x, 2), l.ints({1, 1, groups, 1, 1}), named("mode", "bidirectional")},
+              {x.dtype(), {s[0], s[1], groups, s[2], s[3]}});
   return l.reshape(wide, {s[0], s[1] * groups, s[2], s[3]});
 }
 
 /// 0 where attention goes, else the lowest float32, which absorbs the score: a row that is masked
 /// everywhere is the plain average. A bool mask would make such a row NaN.
 Value bias_of(Lower& l, Value mask) {
-  return l("ov::Select", {mask, l.scalar(0.0, DType::kF32),
-                          l.scalar(-3.4028234663852886e38, DType::kF32)});
+  return l("ov::Select",
+           {mask, l.scalar(0.0, DType::kF32), l.scalar(-3.4028234663852886e38, DType::kF32)});
 }
 
 /// softmax(cap tanh(scale q k' / cap) + bias) v.
@@ -111,9 +111,8 @@ Value attention(Lower& l) {
   if (const double cap = l.args().number(5); cap > 0)
     return capped_attention(l, q, k, v, scale, cap);
   Value mask = l.has(3) ? l.cast(bias_of(l, l.in(3)), q.dtype()) : Value();
-  const bool usual =
-      q.dim(3).is_const() &&
-      std::fabs(scale * std::sqrt(static_cast<double>(q.dim(3).value())) - 1) < 1e-9;
+  const bool usual = q.dim(3).is_const() &&
+                     std::fabs(scale * std::sqrt(static_cast<double>(q.dim(3).value())) - 1) < 1e-9;
   if (usual) return l("ov::ScaledDotProductAttention", {q, k, v, mask});
   if (!mask.defined()) mask = l.scalar(0.0, q.dtype());
   return l("ov::ScaledDotProductAttention", {q, k, v, mask, l.scalar(scale, q.dtype())});
@@ -145,15 +144,14 @@ Value dot_product_attention(Lower& l) {
     if (!mask.defined()) mask = l.scalar(0.0, d);
     scale = l.scalar(l.args().number(6), d);
   }
-  Value y = l("ov::ScaledDotProductAttention",
-              {q, k, v, mask, scale, named("causal", l.args().flag(5))});
+  Value y =
+      l("ov::ScaledDotProductAttention", {q, k, v, mask, scale, named("causal", l.args().flag(5))});
   if (bias.defined()) {
     ValueType top{DType::kF32, bias.shape()};
     top.shape.back() = 1;
     const Value largest =
         l.typed("ov::ReduceMax", {bias, l.ints({-1}), named("keep_dims", true)}, top);
-    const Value seen =
-        l("ov::Greater", {largest, l.scalar(-3.4028234663852886e38, DType::kF32)});
+    const Value seen = l("ov::Greater", {largest, l.scalar(-3.4028234663852886e38, DType::kF32)});
     y = l("ov::Select", {seen, y, l.scalar(0.0, d)});
   }
   return batched ? y : l.squeeze(y, 0);

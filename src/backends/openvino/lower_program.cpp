@@ -46,8 +46,7 @@ void find_places(const Graph& source, const std::vector<Node*>& inputs, LowerSta
 /// share them: the CPU plug-in would take an own one as the shape of all values to come.
 Value initial(Lower& l, const State& state, std::map<std::string, Value>& made) {
   Value& zeros = made[to_string({state.stored, state.shape})];
-  if (!zeros.defined())
-    zeros = l.expand(l.scalar(0.0, state.stored), state.shape);
+  if (!zeros.defined()) zeros = l.expand(l.scalar(0.0, state.stored), state.shape);
   return zeros;
 }
 
@@ -83,14 +82,15 @@ void read_states(const std::vector<State>& states, LowerState& state) {
     check_sizes(s, state);
     const Value zeros = initial(l, s, made);
     const ValueType type{s.stored, s.input->types[0].shape};
-    Value read = l.typed("ov::ReadValue",
-                         {zeros, named("variable_id", s.variable_id),
-                          named("variable_type", s.stored),
-                          named("variable_shape", shape_of_variable(s))},
-                         type);
+    Value read =
+        l.typed("ov::ReadValue",
+                {zeros, named("variable_id", s.variable_id), named("variable_type", s.stored),
+                 named("variable_shape", shape_of_variable(s))},
+                type);
     add_places(read, state);
     if (!type.shape.empty()) {
-      if (!beam_idx.defined()) beam_idx = target.add_input("beam_idx", {DType::kI32, {type.shape[0]}});
+      if (!beam_idx.defined())
+        beam_idx = target.add_input("beam_idx", {DType::kI32, {type.shape[0]}});
       read = l.typed("ov::Gather", {read, beam_idx, l.scalar(0, DType::kI64)}, type);
     }
     state.lowered[s.input->out()] = l.cast(read, s.input->types[0].dtype);
@@ -191,9 +191,8 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions&
       continue;
     }
     Lower l(state, *at->input);
-    target->add_output(at->variable_id,
-                       l("ov::Assign", {l.cast(value, at->stored),
-                                        named("variable_id", at->variable_id)}));
+    target->add_output(at->variable_id, l("ov::Assign", {l.cast(value, at->stored),
+                                                         named("variable_id", at->variable_id)}));
   }
   drop_unread_inputs(*target, dropped);
   return target;

@@ -14,9 +14,9 @@ Value reduce(Lower& l) {
 
 Value product(Lower& l) {
   const Value x = l.in(0, l.out().dtype);
-  return l.typed(
-      "ov::ReduceProd",
-      {x, l.ints({l.args().axis(1, x.rank())}), named("keep_dims", l.args().flag(2))}, l.out());
+  return l.typed("ov::ReduceProd",
+                 {x, l.ints({l.args().axis(1, x.rank())}), named("keep_dims", l.args().flag(2))},
+                 l.out());
 }
 
 /// A scalar is its own only element: softmax is 1 there.
@@ -39,10 +39,14 @@ constexpr char kMax[] = "ov::ReduceMax", kMin[] = "ov::ReduceMin";
 constexpr char kSoftmax[] = "ov::SoftMax", kLogSoftmax[] = "ov::LogSoftmax";
 
 const LoweringRow kRows[] = {
-    {"aten::mean.dim", reduce<kMean>},       {"aten::sum.dim_IntList", reduce<kSum>},
-    {"aten::amax", reduce<kMax>},            {"aten::amin", reduce<kMin>},
-    {"aten::prod.dim_int", product},         {"aten::log_softmax.int", along_axis<kLogSoftmax>},
-    {"aten::softmax.int", along_axis<kSoftmax>}, {"aten::cumsum", cumsum},
+    {"aten::mean.dim", reduce<kMean>},
+    {"aten::sum.dim_IntList", reduce<kSum>},
+    {"aten::amax", reduce<kMax>},
+    {"aten::amin", reduce<kMin>},
+    {"aten::prod.dim_int", product},
+    {"aten::log_softmax.int", along_axis<kLogSoftmax>},
+    {"aten::softmax.int", along_axis<kSoftmax>},
+    {"aten::cumsum", cumsum},
 };
 
 }  // namespace

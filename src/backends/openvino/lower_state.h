@@ -9,9 +9,9 @@ namespace slipway::openvino {
 
 struct LowerState {
   Graph& target;
-  std::map<Value, Value> lowered;          ///< source value -> target value
-  std::map<std::string, Value> constants;  ///< by dtype, shape and bytes
-  std::map<std::string, Value> sizes;      ///< by the text of the expression
+  std::map<Value, Value> lowered;                           ///< source value -> target value
+  std::map<std::string, Value> constants;                   ///< by dtype, shape and bytes
+  std::map<std::string, Value> sizes;                       ///< by the text of the expression
   std::map<std::pair<const Node*, Shape>, Value> reshaped;  ///< by source weight and shape
   /// Where a size can be read: an input's axis, by the text of the expression; the best place
   /// first.

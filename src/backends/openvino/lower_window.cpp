@@ -38,14 +38,13 @@ Value convolution(Lower& l) {
     const OpArg dilations = named("dilations", syms(w.dilation));
     const OpArg begin = named("pads_begin", syms(w.padding));
     const OpArg end = named("pads_end", syms(w.padding));
-    const Value product =
-        w.transposed
-            ? l.typed(one ? "ov::ConvolutionBackpropData" : "ov::GroupConvolutionBackpropData",
-                      {x, kernel, strides, dilations, begin, end,
-                       named("output_padding", syms(w.output_padding))},
-                      type)
-            : l.typed(one ? "ov::Convolution" : "ov::GroupConvolution",
-                      {x, kernel, strides, dilations, begin, end}, type);
+    const Value product = w.transposed ? l.typed(one ? "ov::ConvolutionBackpropData"
+                                                     : "ov::GroupConvolutionBackpropData",
+                                                 {x, kernel, strides, dilations, begin, end,
+                                                  named("output_padding", syms(w.output_padding))},
+                                                 type)
+                                       : l.typed(one ? "ov::Convolution" : "ov::GroupConvolution",
+                                                 {x, kernel, strides, dilations, begin, end}, type);
     if (!l.has(2)) return product;
     SymShape along(type.shape.size(), Sym(1));
     along[1] = type.shape[1];
@@ -91,9 +90,8 @@ Value pad(Lower& l) {
     end[rank - 1 - i] = given[2 * i + 1];
   }
   const std::string& mode = l.args().text(2);
-  const Value value = mode == "constant"
-                          ? l.scalar(l.has(3) ? l.args().number(3) : 0.0, x.dtype())
-                          : Value();
+  const Value value =
+      mode == "constant" ? l.scalar(l.has(3) ? l.args().number(3) : 0.0, x.dtype()) : Value();
   return l.typed("ov::Pad",
                  {x, l.sizes(begin), l.sizes(end), value,
                   named("pad_mode", mode == "replicate" ? "edge" : mode)},
@@ -106,10 +104,9 @@ Value flip(Lower& l) {
     axes.push_back(normalize_axis(axis, l.in(0).rank()));
   if (axes.empty()) return l.in(0);
   const auto all = [&](int64_t value) { return l.ints(std::vector<int64_t>(axes.size(), value)); };
-  return l.typed("ov::Slice",
-                 {l.in(0), all(-1), all(std::numeric_limits<int64_t>::min()), all(-1),
-                  l.ints(axes)},
-                 l.out());
+  return l.typed(
+      "ov::Slice",
+      {l.in(0), all(-1), all(std::numeric_limits<int64_t>::min()), all(-1), l.ints(axes)}, l.out());
 }
 
 template <const char* kMode>
@@ -128,20 +125,19 @@ Value resize(Lower& l) {
   if (line) axes = {3};
   const SymShape resized(out.end() - static_cast<int64_t>(axes.size()), out.end());
   const auto* given = std::get_if<std::vector<double>>(&l.args()[factors]);
-  const Value target = given != nullptr ? l.floats({given->begin(), given->end()})
-                                        : l.sizes(resized);
+  const Value target =
+      given != nullptr ? l.floats({given->begin(), given->end()}) : l.sizes(resized);
   const bool nearest = std::string_view(kMode) == "nearest";
   const bool aligned = corners >= 0 && l.args().flag(static_cast<size_t>(corners));
   const std::vector<Sym> none(4, Sym(0));
-  const Value y = l.typed(
-      "ov::Interpolate",
-      {x, target, l.ints(axes), named("mode", kMode),
-       named("shape_calculation_mode", given != nullptr ? "scales" : "sizes"),
-       named("coordinate_transformation_mode", nearest   ? "asymmetric"
-                                               : aligned ? "align_corners"
-                                                         : "half_pixel"),
-       named("pads_begin", none), named("pads_end", none)},
-      {x.dtype(), out});
+  const Value y = l.typed("ov::Interpolate",
+                          {x, target, l.ints(axes), named("mode", kMode),
+                           named("shape_calculation_mode", given != nullptr ? "scales" : "sizes"),
+                           named("coordinate_transformation_mode", nearest   ? "asymmetric"
+                                                                   : aligned ? "align_corners"
+                                                                             : "half_pixel"),
+                           named("pads_begin", none), named("pads_end", none)},
+                          {x.dtype(), out});
   return line ? l.squeeze(y, 2) : y;
 }
 constexpr char kNearest[] = "nearest", kLinear[] = "linear_onnx", kCubic[] = "cubic";

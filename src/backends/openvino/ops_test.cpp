@@ -1,5 +1,5 @@
-// Every op case lowers to OpenVINO ops. With SLIPWAY_OPENVINO_CASES=FOLDER the IR of each is written
-// there, for tests/interop/openvino.py.
+// Every op case lowers to OpenVINO ops. With SLIPWAY_OPENVINO_CASES=FOLDER the IR of each is
+// written there, for tests/interop/openvino.py.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

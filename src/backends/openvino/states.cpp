@@ -36,9 +36,7 @@ Value output_named(const Graph& graph, const std::string& name) {
   return at == outputs.end() ? Value() : at->value;
 }
 
-DType stored_as(DType dtype) {
-  return dtype == DType::kI64 ? DType::kI32 : computed_as(dtype);
-}
+DType stored_as(DType dtype) { return dtype == DType::kI64 ? DType::kI32 : computed_as(dtype); }
 
 }  // namespace
 

@@ -339,8 +339,7 @@ std::map<std::string, std::string> metadata_of(const Graph& graph,
 std::string document(const Graph& graph, const std::map<std::string, ValueRange>& ranges,
                      const WriteOptions& options, DataFile& data, WriteSummary& summary) {
   Document document(graph, options, data, summary);
-  std::string text =
-      document.finish(metadata_of(graph, ranges, options), options.precision);
+  std::string text = document.finish(metadata_of(graph, ranges, options), options.precision);
   summary.model_bytes = static_cast<int64_t>(text.size());
   summary.data_bytes = data.size();
   return text;

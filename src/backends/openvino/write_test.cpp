@@ -63,8 +63,8 @@ TEST_F(OpenVINOWrite, EqualProgramsGiveEqualBytes) {
     std::string model[2], data[2];
     for (int round = 0; round < 2; ++round) {
       const ExportedProgram program = golden(name);
-      write(*lower(program, {.caches = Caches::kVariables}), program.value_ranges, folder_,
-            "model", {});
+      write(*lower(program, {.caches = Caches::kVariables}), program.value_ranges, folder_, "model",
+            {});
       model[round] = bytes("openvino_model.xml");
       data[round] = bytes("openvino_model.bin");
     }
