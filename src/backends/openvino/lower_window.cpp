@@ -116,28 +116,32 @@ Value resize(Lower& l) {
   const auto factors = static_cast<size_t>(schema.find("scale_factors"));
   Value x = l.in(0);
   SymShape out = l.out().shape;
-  const bool line = x.rank() == 3;  // planes are resized
+  const bool line = x.rank() == 3;  // planes are resized: folding takes nothing else
   if (line) {
     x = l.unsqueeze(x, 2);
     out.insert(out.begin() + 2, 1);
   }
-  std::vector<int64_t> axes = {2, 3};
-  if (line) axes = {3};
-  const SymShape resized(out.end() - static_cast<int64_t>(axes.size()), out.end());
-  const auto* given = std::get_if<std::vector<double>>(&l.args()[factors]);
-  const Value target =
-      given != nullptr ? l.floats({given->begin(), given->end()}) : l.sizes(resized);
+  const SymShape plane(out.end() - 2, out.end());
+  Value target;
+  if (const auto* given = std::get_if<std::vector<double>>(&l.args()[factors])) {
+    std::vector<float> scales(2 - given->size(), 1.0F);
+    for (const double factor : *given) scales.push_back(static_cast<float>(factor));
+    target = l.floats(scales);
+  } else {
+    target = l.sizes(plane);
+  }
   const bool nearest = std::string_view(kMode) == "nearest";
   const bool aligned = corners >= 0 && l.args().flag(static_cast<size_t>(corners));
   const std::vector<Sym> none(4, Sym(0));
-  const Value y = l.typed("ov::Interpolate",
-                          {x, target, l.ints(axes), named("mode", kMode),
-                           named("shape_calculation_mode", given != nullptr ? "scales" : "sizes"),
-                           named("coordinate_transformation_mode", nearest   ? "asymmetric"
-                                                                   : aligned ? "align_corners"
-                                                                             : "half_pixel"),
-                           named("pads_begin", none), named("pads_end", none)},
-                          {x.dtype(), out});
+  const Value y =
+      l.typed("ov::Interpolate",
+              {x, target, l.ints({2, 3}), named("mode", kMode),
+               named("shape_calculation_mode", target.is_floating() ? "scales" : "sizes"),
+               named("coordinate_transformation_mode", nearest   ? "asymmetric"
+                                                       : aligned ? "align_corners"
+                                                                 : "half_pixel"),
+               named("pads_begin", none), named("pads_end", none)},
+              {x.dtype(), out});
   return line ? l.squeeze(y, 2) : y;
 }
 constexpr char kNearest[] = "nearest", kLinear[] = "linear_onnx", kCubic[] = "cubic";
