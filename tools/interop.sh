@@ -34,6 +34,7 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
   "$venv/bin/uv" pip install -q --python "$runtime/bin/python" $packages
   echo "$packages" > "$stamp"
 fi
+cmake --build build/release --target core_tests > /dev/null
 cases=$(mktemp -d)
 trap 'rm -rf "$cases"' EXIT
 SLIPWAY_OPENVINO_CASES=$cases build/release/bin/core_tests --gtest_filter=OpenVINOOps.EveryCaseLowers > /dev/null
