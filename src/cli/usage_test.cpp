@@ -140,7 +140,8 @@ TEST(Lists, ModelsAndFormats) {
                         task["architecture"] == "LlamaForCausalLM");
   }
   EXPECT_TRUE(found) << models;
-  EXPECT_EQ(run_tool({"--json", "formats"}).json()["formats"], Json::array({"onnx", "dynamo", "openvino"}));
+  EXPECT_EQ(run_tool({"--json", "formats"}).json()["formats"],
+            Json::array({"onnx", "dynamo", "openvino"}));
   EXPECT_TRUE(contains(run_tool({"models"}).out, "bert\n"));
 }
 

@@ -40,7 +40,7 @@ std::vector<LeafSpec> Program::outputs() const {
   std::vector<LeafSpec> leaves;
   for (const Output& output : impl_->fresh->graph().outputs())
     if (const Node* node = output.value.node(); node->op == nullptr || !node->op->has(kSink))
-        leaves.push_back(leaf_of(output.name, output.value.type()));
+      leaves.push_back(leaf_of(output.name, output.value.type()));
   return leaves;
 }
 
