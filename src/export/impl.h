@@ -48,6 +48,9 @@ struct ProgramSizes {
   int64_t nodes = 0;
 };
 
+/// An input or output of a graph as callers see it.
+LeafSpec leaf_of(const std::string& name, const ValueType& type);
+
 /// A graph that is not on disk yet, with what its format knows about writing it.
 class FreshProgram {
  public:

@@ -17,13 +17,13 @@ std::vector<LeafSpec> file_leaves(const std::vector<FileValue>& values, std::str
   return leaves;
 }
 
+}  // namespace
+
 LeafSpec leaf_of(const std::string& name, const ValueType& type) {
   LeafSpec leaf{name, type.dtype, {}, false};
   for (Sym s : type.shape) leaf.dims.push_back(s.str());
   return leaf;
 }
-
-}  // namespace
 
 std::vector<LeafSpec> Program::inputs() const {
   if (impl_->file) return file_leaves(impl_->file->inputs, "input.");

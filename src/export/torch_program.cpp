@@ -62,12 +62,6 @@ std::optional<ExportMetadata> recorded_metadata(const fs::path& file) {
   return std::nullopt;
 }
 
-LeafSpec leaf_of(const std::string& name, const ValueType& type) {
-  LeafSpec leaf{name, type.dtype, {}, false};
-  for (Sym s : type.shape) leaf.dims.push_back(s.str());
-  return leaf;
-}
-
 }  // namespace
 
 TorchProgram TorchProgram::load(const fs::path& path) {

@@ -31,7 +31,6 @@ class ImportStorage {
   /// `name` is the same tensor as `base`.
   void define_alias(const std::string& name, const std::string& base) { tensors_[name] = at(base); }
 
-  bool has(const std::string& name) const { return tensors_.count(name) != 0; }
   /// Throws Error{kInvalid} for a name that was not defined, Error{kUnsupported} for a tensor that
   /// may or may not have been written to through another.
   Value read(const std::string& name);
@@ -41,7 +40,6 @@ class ImportStorage {
   void write(const std::string& name, Value value, const std::string& result);
   /// Whether anything was written to the storage of `name`.
   bool written(const std::string& name) const;
-  void erase(const std::string& name) { tensors_.erase(name); }
 
  private:
   struct Storage {
