@@ -15,8 +15,8 @@ help: ## list the commands
 bootstrap:
 	@tools/bootstrap.sh
 
-deps: ## fetch the pinned ONNX schema, ONNX Runtime and libtorch into .deps
-	@python3 tools/fetch_deps.py .deps onnx onnxruntime libtorch
+deps: ## fetch the pinned ONNX schema, ONNX Runtime, libtorch and OpenVINO into .deps
+	@python3 tools/fetch_deps.py .deps onnx onnxruntime libtorch openvino
 
 models: ## fetch the two models of the demo into .deps/models
 	@python3 tools/fetch_deps.py .deps models

@@ -6,3 +6,6 @@ find_package(Protobuf REQUIRED)
 find_package(Threads REQUIRED)
 find_path(LIBDEFLATE_INCLUDE libdeflate.h REQUIRED)
 find_library(LIBDEFLATE_STATIC libdeflate.a REQUIRED)
+# Static, as above: libraries that a host links may bring another.
+find_path(PUGIXML_INCLUDE pugixml.hpp REQUIRED)
+find_library(PUGIXML_STATIC libpugixml.a REQUIRED)

@@ -56,6 +56,26 @@ if("dynamo" IN_LIST SLIPWAY_BACKENDS)
   target_link_options(slipway_runtime_dynamo PRIVATE -Wl,--disable-new-dtags -Wl,--exclude-libs,ALL)
 endif()
 
+# OpenVINO: libs/ and include/ of `make deps`, or of an openvino wheel (site-packages/openvino). Its own
+# CMake package wants every reader of other formats.
+set(SLIPWAY_OPENVINO "${SLIPWAY_DEPS}/openvino" CACHE PATH "The OpenVINO of the openvino plug-in")
+if("openvino" IN_LIST SLIPWAY_BACKENDS)
+  file(GLOB openvino_library "${SLIPWAY_OPENVINO}/libs/libopenvino.so.*")
+  if(NOT openvino_library OR NOT EXISTS "${SLIPWAY_OPENVINO}/include/openvino/openvino.hpp")
+    message(FATAL_ERROR "${SLIPWAY_OPENVINO} has no libs/libopenvino.so.* and include/openvino: run `make deps` first, "
+                        "or set SLIPWAY_OPENVINO to the openvino folder of a wheel (site-packages/openvino)")
+  endif()
+  file(GLOB openvino_runner CONFIGURE_DEPENDS src/backends/openvino/runner/*.cpp)
+  list(FILTER openvino_runner EXCLUDE REGEX "_test\\.cpp$")
+  slipway_add_runtime(openvino ${openvino_runner} src/base/error.cpp)
+  target_include_directories(slipway_runtime_openvino SYSTEM PRIVATE "${SLIPWAY_OPENVINO}/include")
+  target_link_libraries(slipway_runtime_openvino PRIVATE "${openvino_library}")
+  # As for libtorch. OpenVINO finds its devices beside its own library.
+  set_target_properties(slipway_runtime_openvino PROPERTIES
+    BUILD_RPATH "$ORIGIN;${SLIPWAY_OPENVINO}/libs" INSTALL_RPATH "$ORIGIN")
+  target_link_options(slipway_runtime_openvino PRIVATE -Wl,--disable-new-dtags)
+endif()
+
 # Where the host looks last for plug-ins: this build tree.
 set_source_files_properties(src/runtime/plugin.cpp PROPERTIES
   COMPILE_DEFINITIONS SLIPWAY_PLUGIN_DEFAULT="${CMAKE_BINARY_DIR}/lib")

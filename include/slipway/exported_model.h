@@ -52,10 +52,15 @@ using Outputs = std::vector<std::pair<std::string, Tensor>>;
 
 /// How to load the runtime. Fields left out mean the runtime's default.
 struct RunnerOptions {
-  std::string device = "cpu";          ///< "cpu", "cuda", "cuda:1"
-  std::vector<std::string> providers;  ///< ONNX Runtime's own names; win over device
+  /// "cpu", "cuda", "cuda:1", "xpu" (an Intel GPU). Empty: the CPU; for OpenVINO "auto", which
+  /// chooses among the devices of the machine.
+  std::string device;
+  std::vector<std::string> providers;  ///< the runtime's own names; win over device
   int intra_op_threads = 0;            ///< 0: every CPU the process may use
-  std::vector<std::pair<std::string, std::string>> session_options;  ///< passed as they are
+  /// Passed as they are: ONNX Runtime's session options, OpenVINO's compile properties ("CACHE_DIR":
+  /// a folder for compiled models; "ENABLE_MMAP": "YES" maps the weights, which nobody may then
+  /// write to).
+  std::vector<std::pair<std::string, std::string>> session_options;
 };
 
 /// A component loaded in its runtime. Thread-safe: several threads may run one runner.

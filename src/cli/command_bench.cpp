@@ -9,6 +9,7 @@
 
 #include "base/system_memory.h"
 #include "cli/cli.h"
+#include "cli/leaves.h"
 #include "cli/memory.h"
 #include "slipway/generation_session.h"
 
@@ -26,7 +27,7 @@ and again. One run warms up, the medians of the others are printed. The time out
 what a step of one token takes beyond the runtime's own call.)";
 
 struct BenchCommand {
-  std::string directory, device = "cpu";
+  std::string directory, device;
   int64_t prompt_length = 128, new_tokens = 128, batch_size = 1, repeat = 3;
   std::optional<int64_t> max_cache_len;
   int threads = 0;
@@ -104,7 +105,7 @@ Measured measure(GenerationSession& session, const Tensor& prompt, int64_t new_t
 
 void bench(const BenchCommand& command, bool json) {
   // The drivers of other devices map far more than they use.
-  if (command.device == "cpu") stay_within_memory();
+  if (command.device.empty() || command.device == "cpu") stay_within_memory();
   MemoryWatch memory;
   const auto start = Clock::now();
   RunnerOptions options;
@@ -179,7 +180,7 @@ void add_bench(CLI::App& app, Globals& globals) {
   sub->add_option("--session-option", command->session_options,
                   "KEY=VALUE passed to the runtime as it is; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--device", command->device, "cpu, cuda, cuda:1")->capture_default_str();
+  sub->add_option("--device", command->device, kDeviceHelp);
   add_globals(*sub, globals);
   sub->callback([command, &globals] { bench(*command, globals.json); });
 }

@@ -19,7 +19,7 @@ Without --pooling and --normalize the export's sentence-transformers files decid
 the mean over the tokens, not normalized.)";
 
 struct EmbedCommand {
-  std::string directory, device = "cpu";
+  std::string directory, device;
   std::vector<std::string> texts;
   EmbedOptions options;
 };
@@ -59,7 +59,7 @@ void add_embed(CLI::App& app, Globals& globals) {
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [command](int64_t times) { command->options.normalize = times > 0; }, "Vectors of length 1");
-  sub->add_option("--device", command->device, "cpu, cuda, cuda:1")->capture_default_str();
+  sub->add_option("--device", command->device, kDeviceHelp);
   add_globals(*sub, globals);
   sub->callback([command, &globals] { embed_texts(*command, globals.json); });
 }

@@ -22,7 +22,7 @@ token_type_ids and the cache may be left out: nothing masked, positions from the
 empty.)";
 
 struct RunCommand {
-  std::string directory, inputs, outputs, component, device = "cpu";
+  std::string directory, inputs, outputs, component, device;
 };
 
 const Runner& chosen_runner(const ExportedModel& exported, const std::string& component) {
@@ -77,7 +77,7 @@ void add_run(CLI::App& app, Globals& globals) {
   sub->add_option("--inputs", command->inputs, "Safetensors file to read")->required();
   sub->add_option("--outputs", command->outputs, "Safetensors file to write")->required();
   sub->add_option("--component", command->component, "Which graph, where there are several");
-  sub->add_option("--device", command->device, "cpu, cuda, cuda:1")->capture_default_str();
+  sub->add_option("--device", command->device, kDeviceHelp);
   add_globals(*sub, globals);
   sub->callback([command, &globals] { run_export(*command, globals.json); });
 }

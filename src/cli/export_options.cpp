@@ -196,6 +196,7 @@ ExportedSource export_source(const ExportOptions& options) {
     source.eager = [model, eager = options]() mutable {
       eager.format = "dynamo";
       eager.opset.reset();
+      eager.compress_to_fp16 = eager.stateless = false;
       eager.disabled_passes.clear();
       return export_graphs(model, eager);
     };

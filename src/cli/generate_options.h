@@ -14,7 +14,7 @@ class App;
 namespace slipway::cli {
 
 struct GenerateCommand {
-  std::string directory, device = "cpu";
+  std::string directory, device;
   std::string inputs, batch_file, system, chat_file, save_chat;
   std::vector<std::string> prompts, chats;
   int64_t batch_size = 8;

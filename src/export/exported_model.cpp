@@ -9,6 +9,7 @@
 
 #include "backends/dynamo/read.h"
 #include "backends/onnx/read.h"
+#include "backends/openvino/read.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
@@ -48,7 +49,7 @@ SessionOptions session_options(const RunnerOptions& options) {
 
 /// The runtimes that the tests run with; another minor version gets a warning.
 void warn_of_drift(const std::string& runtime) {
-  constexpr std::string_view kTested[] = {"ONNX Runtime 1.32", "libtorch 2.10"};
+  constexpr std::string_view kTested[] = {"ONNX Runtime 1.32", "libtorch 2.10", "OpenVINO 2026.4"};
   for (const std::string_view tested : kTested) {
     const std::string_view name = tested.substr(0, tested.rfind(' '));
     if (runtime.starts_with(name) && !runtime.starts_with(tested))
@@ -80,9 +81,10 @@ std::string read_text(const fs::path& path) {
 FileSummary summary_of(const std::string& format, const fs::path& file) {
   if (format == "onnx") return onnx::read_summary(file);
   if (format == "dynamo") return dynamo::read_summary(file);
+  if (format == "openvino") return openvino::read_summary(file);
   throw Error(kUnsupported,
               fmt::format("[export] {} is of an export of format '{}', which this build does not "
-                          "run; it runs onnx and dynamo",
+                          "run; it runs onnx, dynamo and openvino",
                           display(file), format));
 }
 

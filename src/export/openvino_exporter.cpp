@@ -70,6 +70,7 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
     for (const openvino::State& state : openvino::find_states(*program.graph)) {
       leaves.insert(state.input->name);
       variables[state.input->name] = state.variable_id;
+      options.variables[state.variable_id] = state.input->types[0].shape;
     }
     drop_outputs(metadata, leaves);
     if (!leaves.empty()) options.metadata["states"] = variables.dump();

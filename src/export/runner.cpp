@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/floats.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "checkpoint/expr.h"
 #include "export/impl.h"
@@ -96,7 +97,7 @@ Inputs inputs_for(const ModelRunner& runner, const std::map<std::string, int64_t
       shape.push_back(size.value_or(0));
     }
     // The runner fills in what follows from the others.
-    if (!known || is_free_mask(runner, input)) continue;
+    if (!known || is_free_mask(runner, input) || input.name == "beam_idx") continue;
     Tensor tensor(input.dtype, shape);
     if (input.dtype == DType::kBool) {
       std::fill_n(reinterpret_cast<bool*>(tensor.mutable_data()), tensor.numel(), true);
@@ -140,9 +141,11 @@ void check_output(const std::string& component, const IoSpec& spec, const std::s
     fail(fmt::format("shape {}, declared {}", shape_string(value.shape()), spec.dims_text()));
 }
 
-Tensor widened(const Tensor& value) {
-  return materialize(*lazy_cast(lazy_constant(value), DType::kF32));
+Tensor cast(const Tensor& value, DType dtype) {
+  return materialize(*lazy_cast(lazy_constant(value), dtype));
 }
+
+Tensor widened(const Tensor& value) { return cast(value, DType::kF32); }
 
 void check_finite(const std::string& component, const std::string& name, const Tensor& value) {
   if (!is_floating(value.dtype())) return;
@@ -154,14 +157,20 @@ void check_finite(const std::string& component, const std::string& name, const T
                                          component, name));
 }
 
-/// Differences of this share of the largest number are rounding in another order.
-double tolerance(DType dtype) {
-  if (dtype == DType::kF16) return 2e-2;
-  return dtype == DType::kBF16 ? 1e-1 : 1e-3;
+/// Differences of this share of the largest number are rounding in another order. What is stored
+/// or computed in a 16-bit dtype may come out as float32.
+double tolerance(DType dtype, const ExportMetadata& metadata) {
+  const Json config = Json::parse(metadata.export_config, nullptr, false);
+  const bool halved = config.is_object() && config.value("compress_to_fp16", Json()) == true;
+  if (dtype == DType::kBF16 || metadata.export_dtype == "bfloat16") return 1e-1;
+  if (dtype == DType::kF16 || halved) return 2e-2;
+  // Every result is rounded here and none there.
+  return metadata.export_dtype == "float16" ? 5e-2 : 1e-3;
 }
 
 /// Where eager is finite, the values must be its.
-void compare(const std::string& component, const NamedTensors& outputs, const Outputs& eager) {
+void compare(const std::string& component, const ExportMetadata& metadata,
+             const NamedTensors& outputs, const Outputs& eager) {
   for (const auto& [name, value] : outputs) {
     const auto at = std::find_if(eager.begin(), eager.end(),
                                  [&](const auto& output) { return output.first == name; });
@@ -174,7 +183,7 @@ void compare(const std::string& component, const NamedTensors& outputs, const Ou
       worst = std::isnan(distance) ? INFINITY : std::max(worst, distance);
       largest = std::max(largest, std::abs(w));
     }
-    if (worst > tolerance(value.dtype()) * largest)
+    if (worst > tolerance(value.dtype(), metadata) * largest)
       throw Error(kInternal,
                   fmt::format("[validate] component '{}', output '{}' differs by {:.3g} from what "
                               "libtorch computes (largest number {:.3g}); please report this",
@@ -188,7 +197,8 @@ Inputs eager_inputs(const Runner& eager, const Inputs& given,
   Inputs inputs = inputs_for(eager.impl().runner(), sizes);
   for (const LeafSpec& leaf : eager.inputs())
     if (const auto at = given.find(leaf.name); at != given.end())
-      inputs.insert_or_assign(leaf.name, at->second);
+      inputs.insert_or_assign(leaf.name,
+                              is_floating(leaf.dtype) ? cast(at->second, leaf.dtype) : at->second);
   return inputs;
 }
 
@@ -200,9 +210,9 @@ const Runner* eager_runner(const ValidationOptions& options, const std::string& 
   return nullptr;
 }
 
-void run_round(const std::string& name, const ModelRunner& checked, const Runner* eager,
-               const Inputs& inputs, const std::map<std::string, int64_t>& sizes,
-               const ValidationOptions& options) {
+void run_round(const std::string& name, const ModelRunner& checked, const ExportMetadata& metadata,
+               const Runner* eager, const Inputs& inputs,
+               const std::map<std::string, int64_t>& sizes, const ValidationOptions& options) {
   const NamedTensors outputs = checked.run(inputs);
   if (outputs.size() != checked.outputs().size())
     throw Error(kInternal, fmt::format("[validate] component '{}' gave {} outputs, declared {}",
@@ -212,7 +222,8 @@ void run_round(const std::string& name, const ModelRunner& checked, const Runner
     if (!options.made_up_inputs_may_not_suit)
       check_finite(name, outputs[i].first, outputs[i].second);
   }
-  if (eager != nullptr) compare(name, outputs, (*eager)(eager_inputs(*eager, inputs, sizes)));
+  if (eager != nullptr)
+    compare(name, metadata, outputs, (*eager)(eager_inputs(*eager, inputs, sizes)));
 }
 
 }  // namespace
@@ -227,7 +238,8 @@ bool validate_export(const ExportedModel& exported, const ValidationOptions& opt
   for (const auto& [name, runner] : exported.runners()) {
     const ModelRunner& checked = runner.impl().runner();
     const Runner* eager = eager_runner(options, name);
-    const auto traced = traced_sizes(checked, exported.component(name).metadata);
+    const ExportMetadata& metadata = exported.component(name).metadata;
+    const auto traced = traced_sizes(checked, metadata);
     for (int64_t round = 0; round < 2; ++round) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       if (round > 0 && spent.count() > options.max_seconds) {
@@ -243,7 +255,7 @@ bool validate_export(const ExportedModel& exported, const ValidationOptions& opt
           return false;
         }
       try {
-        run_round(name, checked, eager, inputs, sizes, options);
+        run_round(name, checked, metadata, eager, inputs, sizes, options);
         validated = true;
       } catch (const Error& error) {
         if (!options.made_up_inputs_may_not_suit || error.kind() == kInternal) throw;

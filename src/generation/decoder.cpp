@@ -8,6 +8,7 @@
 
 #include "checkpoint/config.h"
 #include "generation/growing_state.h"
+#include "generation/stateful_state.h"
 #include "generation/static_state.h"
 #include "generation/uncached_state.h"
 
@@ -113,10 +114,12 @@ std::unique_ptr<DecoderState> make_decoder_state(const DecoderGraphs& graphs,
   auto decoder = std::make_shared<const Decoder>(recognize_decoder(graphs, options));
   if (decoder->cache == DecoderCache::kNone)
     return std::make_unique<UncachedState>(std::move(decoder));
-  if (decoder->cache == DecoderCache::kGrowing)
-    return std::make_unique<GrowingState>(std::move(decoder));
-  const int64_t slots = cache_length(*decoder, options);
-  return std::make_unique<StaticState>(std::move(decoder), slots);
+  const bool is_static = decoder->cache == DecoderCache::kStatic;
+  const auto slots = is_static ? std::optional(cache_length(*decoder, options)) : std::nullopt;
+  if (decoder->place == CachePlace::kRuntime)
+    return std::make_unique<StatefulState>(std::move(decoder), slots);
+  if (!is_static) return std::make_unique<GrowingState>(std::move(decoder));
+  return std::make_unique<StaticState>(std::move(decoder), *slots);
 }
 
 }  // namespace slipway

@@ -25,6 +25,12 @@ enum class DecoderCache {
   kStatic,   ///< keys and values lie in slots that are filled in place
 };
 
+/// Whose memory a cache lies in.
+enum class CachePlace {
+  kCaller,   ///< inputs and outputs of the graph
+  kRuntime,  ///< states that the graph keeps from run to run
+};
+
 /// Slots of a static cache whose length neither the graph nor the caller states: as many as the
 /// model has positions, and no more than this.
 constexpr int64_t kDefaultCacheLength = 2048;

@@ -14,13 +14,15 @@ namespace {
 /// More positions than this at a time leave their logits to the runtime, which frees them.
 constexpr int64_t kKeptPositions = 64;
 
-/// ids, positions, logits_to_keep, masks, counters, caches: the order that the offsets below tell.
+/// ids, positions, logits_to_keep, masks, counters, beams, caches: the order that the offsets below
+/// tell.
 std::vector<std::string> input_names(const DecoderGraph& graph) {
   std::vector<std::string> names = {graph.ids};
   if (!graph.positions.empty()) names.push_back(graph.positions);
   if (!graph.logits_to_keep.empty()) names.push_back(graph.logits_to_keep);
   for (const MaskInput& mask : graph.masks) names.push_back(mask.name);
   names.insert(names.end(), graph.counters.begin(), graph.counters.end());
+  if (!graph.beams.empty()) names.push_back(graph.beams);
   for (const CacheTensor& cache : graph.caches)
     if (!cache.input.empty()) names.push_back(cache.input);
   return names;
@@ -28,7 +30,8 @@ std::vector<std::string> input_names(const DecoderGraph& graph) {
 
 std::vector<std::string> output_names(const DecoderGraph& graph) {
   std::vector<std::string> names = {graph.logits};
-  for (const CacheTensor& cache : graph.caches) names.push_back(cache.output);
+  for (const CacheTensor& cache : graph.caches)
+    if (!cache.output.empty()) names.push_back(cache.output);
   return names;
 }
 
@@ -51,7 +54,8 @@ DecoderCall::DecoderCall(const DecoderGraph& graph)
   keep_at_ = positions_at_ + (graph.positions.empty() ? 0 : 1);
   masks_at_ = keep_at_ + (graph.logits_to_keep.empty() ? 0 : 1);
   counters_at_ = masks_at_ + graph.masks.size();
-  first_cache_ = counters_at_ + graph.counters.size();
+  beams_at_ = counters_at_ + graph.counters.size();
+  first_cache_ = beams_at_ + (graph.beams.empty() ? 0 : 1);
   slots_.resize(first_cache_);
   for (const MaskInput& mask : graph.masks) {
     padding_.emplace_back(mask.dtype);
@@ -102,6 +106,15 @@ void DecoderCall::set_masks(const TokenRows& rows, int64_t begin, int64_t count,
   }
 }
 
+void DecoderCall::set_beams(int64_t batch, std::span<const int64_t> beams) {
+  if (graph_.beams.empty()) return;
+  beams_.reserve(bytes_of(batch, DType::kI32));
+  auto* rows = reinterpret_cast<int32_t*>(beams_.data());
+  for (int64_t row = 0; row < batch; ++row)
+    rows[row] = static_cast<int32_t>(beams.empty() ? row : beams[static_cast<size_t>(row)]);
+  set_input(beams_at_, DType::kI32, {batch}, rows);
+}
+
 void DecoderCall::set_logits(int64_t batch, int64_t given) {
   Shape shape;
   if (graph_.vocabulary && given <= kKeptPositions) shape = {batch, given, *graph_.vocabulary};
@@ -136,10 +149,11 @@ Tensor DecoderCall::kept_logits(int64_t batch, int64_t given, int64_t keep) {
 }
 
 Tensor DecoderCall::run(const TokenRows& rows, const TokenSpan& tokens, int64_t begin,
-                        int64_t slots, int64_t keep) {
+                        int64_t slots, int64_t keep, std::span<const int64_t> beams) {
   const int64_t batch = rows.batch();
   set_tokens(rows, tokens, begin);
   set_masks(rows, begin, tokens.count, slots);
+  set_beams(batch, beams);
   auto* scalars = reinterpret_cast<int64_t*>(scalars_.data());
   scalars[0] = keep;
   scalars[1] = begin;

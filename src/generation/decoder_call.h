@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,11 @@ class DecoderCall {
   size_t cache_output(size_t i) const { return 1 + i; }
 
   /// Runs on tokens that begin at position `begin` of `rows`, which have them already. `slots` is
-  /// the length of masks of rank 4. Returns the logits of the last `keep` tokens, float32 [batch,
-  /// keep, vocabulary], valid until the next run.
+  /// the length of masks of rank 4; row i continues the cache of row `beams[i]` of a graph that
+  /// keeps it, its own where there are none. Returns the logits of the last `keep` tokens, float32
+  /// [batch, keep, vocabulary], valid until the next run.
   Tensor run(const TokenRows& rows, const TokenSpan& tokens, int64_t begin, int64_t slots,
-             int64_t keep);
+             int64_t keep, std::span<const int64_t> beams = {});
 
  private:
   /// An input's memory and shape as they were last given to the runtime.
@@ -46,14 +48,16 @@ class DecoderCall {
   void set_input(size_t at, DType dtype, std::initializer_list<int64_t> shape, const void* data);
   void set_tokens(const TokenRows& rows, const TokenSpan& tokens, int64_t begin);
   void set_masks(const TokenRows& rows, int64_t begin, int64_t count, int64_t slots);
+  void set_beams(int64_t batch, std::span<const int64_t> beams);
   void set_logits(int64_t batch, int64_t given);
   Tensor kept_logits(int64_t batch, int64_t given, int64_t keep);
 
   const DecoderGraph& graph_;
   RepeatedCall call_;
-  size_t positions_at_ = 0, keep_at_ = 0, masks_at_ = 0, counters_at_ = 0, first_cache_ = 0;
+  size_t positions_at_ = 0, keep_at_ = 0, masks_at_ = 0, counters_at_ = 0, beams_at_ = 0;
+  size_t first_cache_ = 0;
   std::vector<Slot> slots_;
-  Block ids_, positions_, scalars_, logits_, converted_;
+  Block ids_, positions_, scalars_, beams_, logits_, converted_;
   std::vector<PaddingMask> padding_;
   std::vector<VisibilityMask> visibility_;
   Shape logits_shape_;  ///< as given to the runtime; empty: it allocates them

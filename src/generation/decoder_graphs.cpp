@@ -69,37 +69,7 @@ void add_mask(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
   graph.masks.push_back(std::move(mask));
 }
 
-/// Sorts an input into its place. False: nothing that a decoder is known to take.
-bool add_input(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
-               const DecoderStateOptions& options) {
-  if (spec.name == "input_ids") {
-    if (spec.dims.size() != 2 || spec.dtype != DType::kI64)
-      unsupported(graph, "input_ids is no int64 [batch, tokens]");
-    graph.ids = name;
-    graph.batch = fixed(spec, 0);
-    graph.tokens = fixed(spec, 1);
-    return true;
-  }
-  if (spec.name == "position_ids" && spec.dims.size() == 2 && spec.dtype == DType::kI64) {
-    graph.positions = name;
-    return true;
-  }
-  // transformers.js calls it num_logits_to_keep.
-  if ((spec.name == "logits_to_keep" || spec.name == "num_logits_to_keep") && spec.dims.empty() &&
-      spec.dtype == DType::kI64) {
-    graph.logits_to_keep = name;
-    return true;
-  }
-  if (is_mask_name(spec.name)) {
-    add_mask(graph, spec, name, options);
-    return true;
-  }
-  const std::optional<CacheName> cache = parse_cache_name(spec.name);
-  if (!cache) return spec.optional;
-  if (cache->part == CachePart::kCounter) graph.counters.push_back(name);
-  return true;  // keys and values are read from the outputs
-}
-
+/// `input` is the same one as the graph takes it, where it does.
 CacheTensor cache_tensor(const DecoderGraph& graph, const CacheName& name, const IoSpec& output,
                          const IoSpec* input) {
   CacheTensor cache;
@@ -127,11 +97,57 @@ CacheTensor cache_tensor(const DecoderGraph& graph, const CacheName& name, const
   return cache;
 }
 
+void add_state(DecoderGraph& graph, const CacheName& name, const IoSpec& spec,
+               const std::string& state) {
+  CacheTensor cache = cache_tensor(graph, name, spec, nullptr);
+  cache.state = state;
+  graph.caches.push_back(std::move(cache));
+}
+
+/// Sorts an input into its place. False: nothing that a decoder is known to take.
+bool add_input(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
+               const DecoderStateOptions& options) {
+  if (spec.name == "input_ids") {
+    if (spec.dims.size() != 2 || spec.dtype != DType::kI64)
+      unsupported(graph, "input_ids is no int64 [batch, tokens]");
+    graph.ids = name;
+    graph.batch = fixed(spec, 0);
+    graph.tokens = fixed(spec, 1);
+    return true;
+  }
+  if (spec.name == "position_ids" && spec.dims.size() == 2 && spec.dtype == DType::kI64) {
+    graph.positions = name;
+    return true;
+  }
+  // transformers.js calls it num_logits_to_keep.
+  if ((spec.name == "logits_to_keep" || spec.name == "num_logits_to_keep") && spec.dims.empty() &&
+      spec.dtype == DType::kI64) {
+    graph.logits_to_keep = name;
+    return true;
+  }
+  if (is_mask_name(spec.name)) {
+    add_mask(graph, spec, name, options);
+    return true;
+  }
+  if (spec.name == "beam_idx" && spec.dims.size() == 1 && spec.dtype == DType::kI32) {
+    graph.beams = name;
+    return true;
+  }
+  const std::optional<CacheName> cache = parse_cache_name(spec.name);
+  // A state of another kind would be left as the last tokens made it.
+  if (!cache) return spec.optional && !spec.state;
+  if (cache->part == CachePart::kCounter && spec.state)
+    graph.counter_states.push_back({name, spec.dtype});
+  else if (cache->part == CachePart::kCounter) graph.counters.push_back(name);
+  else if (spec.state) add_state(graph, *cache, spec, name);
+  return true;  // keys and values that are no states are read from the outputs
+}
+
 void add_caches(DecoderGraph& graph, const ModelRunner& runner) {
   std::map<CacheName, size_t> inputs;
   for (size_t i = 0; i < runner.inputs().size(); ++i)
     if (const auto name = parse_cache_name(runner.inputs()[i].name))
-      if (name->part != CachePart::kCounter) inputs[*name] = i;
+      if (name->part != CachePart::kCounter && !runner.inputs()[i].state) inputs[*name] = i;
   size_t fed = 0;
   for (size_t i = 0; i < runner.outputs().size(); ++i) {
     const auto name = parse_cache_name(runner.outputs()[i].name);
@@ -257,13 +273,15 @@ Decoder recognize_decoder(const DecoderGraphs& graphs, const DecoderStateOptions
   sort_caches(prompt);
   sort_caches(step);
   Decoder decoder{DecoderCache::kNone,
+                  CachePlace::kCaller,
                   std::move(prompt),
                   std::move(step),
                   &graphs.prompt == &graphs.step,
                   std::nullopt,
                   max_sequence_length(graphs),
                   options.angles_change_at};
-  const bool counts = !decoder.step.counters.empty();
+  const bool counts = !decoder.step.counters.empty() || !decoder.step.counter_states.empty();
+  if (decoder.step.keeps_cache()) decoder.place = CachePlace::kRuntime;
   if (decoder.step.takes_cache())
     decoder.cache = counts ? DecoderCache::kStatic : DecoderCache::kGrowing;
   if (decoder.cache == DecoderCache::kNone) {

@@ -20,12 +20,19 @@ struct MaskInput {
 
 /// Keys or values of one layer, under the names of one graph.
 struct CacheTensor {
-  std::string leaf;   ///< "past_key_values.layers.0.keys"
-  std::string input;  ///< "" in a graph that starts an empty cache
-  std::string output;
+  std::string leaf;    ///< "past_key_values.layers.0.keys"
+  std::string input;   ///< "" in a graph that starts an empty cache
+  std::string output;  ///< "" where it is a state
+  std::string state;   ///< the graph's name of it; "" where it is input and output
   DType dtype = DType::kF32;
   int64_t heads = 0, head_dim = 0;
   std::optional<int64_t> slots;  ///< where a static cache's length is fixed
+};
+
+/// A state that says how many slots are filled.
+struct CounterState {
+  std::string state;  ///< the graph's name
+  DType dtype = DType::kI64;
 };
 
 /// One graph of a decoder.
@@ -43,19 +50,25 @@ struct DecoderGraph {
   std::string logits_to_keep;  ///< "" when it always gives all
   std::vector<MaskInput> masks;
   std::vector<CacheTensor> caches;
-  std::vector<std::string> counters;  ///< inputs that say how many slots are filled
+  std::vector<std::string> counters;         ///< inputs that say how many slots are filled
+  std::vector<CounterState> counter_states;  ///< the same as states
+  std::string beams;  ///< input: the row whose cache each row continues; "" when it takes none
   std::optional<int64_t> batch;       ///< where it is fixed
   std::optional<int64_t> tokens;      ///< of one call, where they are fixed
   std::optional<int64_t> mask_slots;  ///< the length that a mask of rank 4 is fixed to
   DType logits_dtype = DType::kF32;
   std::optional<int64_t> vocabulary;
 
-  bool takes_cache() const { return !caches.empty() && !caches[0].input.empty(); }
+  bool keeps_cache() const { return !caches.empty() && !caches[0].state.empty(); }
+  bool takes_cache() const {
+    return !caches.empty() && !(caches[0].input.empty() && caches[0].state.empty());
+  }
 };
 
 /// Both graphs, checked against each other.
 struct Decoder {
   DecoderCache cache = DecoderCache::kNone;
+  CachePlace place = CachePlace::kCaller;  ///< of the step's; a prompt's may be the caller's
   DecoderGraph prompt, step;
   bool one_graph = false;               ///< prompt and step are the same
   std::optional<int64_t> cache_length;  ///< static: where it is fixed

@@ -14,7 +14,7 @@ namespace slipway::abi {
 
 /// Raised whenever a struct below changes in place. New functions are appended to Runtime without
 /// raising it; `table_bytes` tells which exist.
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr const char* kEntryPoint = "slipway_runtime_api";
 
 /// Why a call failed. `kind` is a slipway::ErrorKind; the text stays valid until the calling
@@ -60,16 +60,20 @@ struct SessionDescription {
   const IoDescription* outputs;
   size_t num_metadata;
   const KeyValue* metadata;
+  size_t num_states;  ///< what the graph keeps from run to run; names of none of the above
+  const IoDescription* states;
 };
 
-/// An input of one run. The memory must stay valid and unchanged until the call returns.
+/// An input of one run, or a state that shall begin so. The memory must stay valid and unchanged
+/// until the call returns.
 struct Input {
   const char* name;
   const DLTensor* tensor;
 };
 
-/// An output of one run: written to `memory` where that is given (its shape must be exact),
-/// otherwise allocated by the runtime and handed over in `result`, without a copy.
+/// An output of one run, or a state as the run leaves it: written to `memory` where that is given
+/// (its shape must be exact), otherwise allocated by the runtime and handed over in `result`,
+/// without a copy.
 struct Output {
   const char* name;
   const DLTensor* memory;
@@ -77,7 +81,6 @@ struct Output {
 };
 
 struct Session;  ///< a loaded model; run() may be called from several threads at once
-struct Binding;  ///< inputs and outputs bound to fixed memory; one thread at a time
 struct Call;     ///< a run that is repeated with the same names; one thread at a time
 
 enum LogLevel : int32_t { kLogDebug = 0, kLogInfo = 1, kLogWarning = 2 };
@@ -93,7 +96,8 @@ struct Runtime {
   Result (*describe_runtime)(const RuntimeDescription** out);
 
   /// Opens a model by path. `options` is JSON text:
-  ///   {"device": "cpu" | "cuda" | "cuda:1" | ...,      the provider by its short name, or
+  ///   {"device": "cpu" | "cuda" | "cuda:1" | ...,      by its short name; without, the runtime's
+  ///                                                    choice; or
   ///    "providers": ["CUDAExecutionProvider", ...],    providers in order of preference
   ///    "provider_options": {"CUDAExecutionProvider": {"key": "value"}},
   ///    "intra_op_threads": 0, "inter_op_threads": 0,   0: the runtime's default
@@ -103,24 +107,16 @@ struct Runtime {
   void (*destroy_session)(Session* session);
   Result (*describe_session)(Session* session, const SessionDescription** out);
 
-  /// Outputs of a failed run are left untouched.
+  /// Outputs of a failed run are left untouched. States begin anew in each run; a state's `memory`
+  /// must be null.
   Result (*run)(Session* session, const Input* inputs, size_t num_inputs, Output* outputs,
                 size_t num_outputs);
 
-  /// Binds memory once for many runs. The caller keeps bound memory alive until it is rebound or
-  /// the binding is destroyed; an input and an output may be bound to the same memory when the
-  /// graph can update it in place. A session outlives its bindings.
-  Result (*create_binding)(Session* session, Binding** out);
-  void (*destroy_binding)(Binding* binding);
-  Result (*bind_input)(Binding* binding, const char* name, const DLTensor* tensor);
-  /// `memory` null: the runtime allocates the output anew in each run.
-  Result (*bind_output)(Binding* binding, const char* name, const DLTensor* memory);
-  Result (*run_binding)(Binding* binding);
-  /// The value of an output after run_binding, handed over; it shares bound memory.
-  Result (*binding_output)(Binding* binding, const char* name, DLManagedTensor** out);
-
   /// A run whose inputs and outputs are known by their place in these lists, so that repeating it
-  /// looks up nothing and makes no value anew that stayed the same. Memory as for bindings.
+  /// looks up nothing and makes no value anew that stayed the same. The caller keeps memory that
+  /// was set alive until it is set anew or the call is destroyed; an input and an output may be
+  /// the same memory when the graph can update it in place. States are the call's own and live
+  /// from run to run. A session outlives its calls.
   Result (*create_call)(Session* session, const char* const* inputs, size_t num_inputs,
                         const char* const* outputs, size_t num_outputs, Call** out);
   void (*destroy_call)(Call* call);
@@ -133,6 +129,12 @@ struct Runtime {
   Result (*run_call)(Call* call, int64_t* nanoseconds);
   /// The value of an output that the runtime allocated, handed over.
   Result (*call_output)(Call* call, size_t output, DLManagedTensor** out);
+
+  /// All states become what they were at first.
+  Result (*reset_states)(Call* call);
+  /// The elements are copied.
+  Result (*set_state)(Call* call, const char* name, const DLTensor* tensor);
+  Result (*get_state)(Call* call, const char* name, DLManagedTensor** out);
 };
 
 using EntryPoint = const Runtime* (*)();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/input_values.h"
 
@@ -107,8 +108,9 @@ std::string cache_output(const std::string& input) {
 }
 
 bool has_default(const IoSpec& spec) {
-  return is_growing_cache(spec) || spec.name == "attention_mask" || spec.name == "position_ids" ||
-         spec.name == "token_type_ids" || spec.name == "num_logits_to_keep";
+  return is_growing_cache(spec) || spec.name == "beam_idx" || spec.name == "attention_mask" ||
+         spec.name == "position_ids" || spec.name == "token_type_ids" ||
+         spec.name == "num_logits_to_keep";
 }
 
 std::optional<TokenLayout> token_layout(const std::vector<IoSpec>& specs, const Leaves& given) {
@@ -152,7 +154,7 @@ Leaves with_defaults(const std::vector<IoSpec>& specs, const Leaves& given,
         return is_growing_cache(s) && find_tensor(given, s.name) != nullptr;
       });
   for (const IoSpec& spec : specs)
-    if (!given_or_static && is_growing_cache(spec))
+    if (!given_or_static && !spec.optional && is_growing_cache(spec))
       all[spec.name] = Tensor(spec.dtype, {layout.batch, spec.dims[1].size, 0, spec.dims[3].size});
 
   const bool has_decoder = find_spec(specs, "decoder_input_ids") != nullptr;
@@ -177,6 +179,13 @@ Leaves with_defaults(const std::vector<IoSpec>& specs, const Leaves& given,
   const IoSpec* types = find_spec(specs, "token_type_ids");
   if (takes_plain(types, 2) && is_missing("token_type_ids"))
     all["token_type_ids"] = Tensor(types->dtype, {layout.batch, layout.tokens});
+
+  if (const IoSpec* beams = find_spec(specs, "beam_idx");
+      takes_plain(beams, 1) && is_missing("beam_idx")) {
+    Tensor rows(DType::kI64, {layout.batch});
+    std::iota(rows.mutable_values<int64_t>().begin(), rows.mutable_values<int64_t>().end(), 0);
+    all["beam_idx"] = convert_input(rows, beams->dtype, "runtime", "beam_idx");
+  }
 
   const IoSpec* keep = find_spec(specs, "num_logits_to_keep");
   if (takes_plain(keep, 0) && is_missing("num_logits_to_keep"))

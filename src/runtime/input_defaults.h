@@ -52,6 +52,7 @@ void check_mask_shape(const std::vector<IoSpec>& specs, const Leaves& given,
 /// - attention_mask [batch, past + tokens]: ones;
 /// - position_ids [batch, tokens]: the number of unmasked tokens before each one, 0 where masked;
 /// - token_type_ids [batch, tokens]: zeros;
+/// - beam_idx [batch]: every row its own cache;
 /// - num_logits_to_keep: 0, which means the logits of all tokens.
 Leaves with_defaults(const std::vector<IoSpec>& specs, const Leaves& given,
                      const TokenLayout& layout);

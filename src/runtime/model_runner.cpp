@@ -11,6 +11,7 @@
 #include "runtime/dim_table.h"
 #include "runtime/input_defaults.h"
 #include "runtime/input_values.h"
+#include "runtime/state_names.h"
 #include "runtime/static_cache.h"
 
 namespace slipway {
@@ -21,12 +22,14 @@ std::string without_prefix(const std::string& name, std::string_view prefix) {
 }
 
 /// Specs under leaf names. A name keeps its prefix where the bare one is taken.
-std::vector<IoSpec> leaf_specs(const std::vector<IoSpec>& specs, std::string_view prefix) {
+std::vector<IoSpec> leaf_specs(const Session& session, const std::vector<IoSpec>& specs,
+                               std::string_view prefix) {
   std::set<std::string> taken;
   for (const IoSpec& spec : specs) taken.insert(spec.name);
   std::vector<IoSpec> leaves = specs;
   for (IoSpec& spec : leaves) {
-    std::string bare = without_prefix(spec.name, prefix);
+    std::string bare =
+        spec.state ? state_leaf(session.metadata(), spec.name) : without_prefix(spec.name, prefix);
     if (taken.insert(bare).second) spec.name = std::move(bare);
   }
   return leaves;
@@ -59,8 +62,8 @@ bool is_id(std::string_view leaf) {
 ModelRunner::ModelRunner(Session session, const RunnerLimits& limits)
     : session_(std::move(session)),
       where_(session_.path().filename().string()),
-      inputs_(leaf_specs(session_.inputs(), "input.")),
-      outputs_(leaf_specs(session_.outputs(), "output.")),
+      inputs_(leaf_specs(session_, session_.inputs(), "input.")),
+      outputs_(leaf_specs(session_, session_.outputs(), "output.")),
       limits_(RunnerLimits::from_metadata(session_.metadata(), where_).merged(limits)) {}
 
 Leaves ModelRunner::match_names(const Leaves& given) const {
@@ -167,6 +170,12 @@ std::map<std::string, Tensor> ModelRunner::prepare(const Leaves& given) const {
   return ready;
 }
 
+const std::string* ModelRunner::find_state(const std::string& leaf) const {
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i].state && inputs_[i].name == leaf) return &session_.inputs()[i].name;
+  return nullptr;
+}
+
 NamedTensors ModelRunner::run(const Leaves& given, const std::vector<std::string>& wanted) const {
   std::vector<std::string> graph_names, leaf_names;
   for (size_t i = 0; i < outputs_.size() && wanted.empty(); ++i) {
@@ -177,6 +186,11 @@ NamedTensors ModelRunner::run(const Leaves& given, const std::vector<std::string
     size_t i = 0;
     while (i < outputs_.size() && outputs_[i].name != name && session_.outputs()[i].name != name)
       ++i;
+    if (const std::string* state = i == outputs_.size() ? find_state(name) : nullptr) {
+      graph_names.push_back(*state);
+      leaf_names.push_back(name);
+      continue;
+    }
     if (i == outputs_.size())
       throw Error(kUsage, fmt::format("[{}] no output {}, it has {}", where_, name,
                                       fmt::join(names_of(outputs_), ", ")));

@@ -22,7 +22,7 @@ class ModelRunner {
   /// metadata.
   explicit ModelRunner(Session session, const RunnerLimits& limits = {});
 
-  /// By leaf name, in the graph's order.
+  /// By leaf name, in the graph's order; states are optional inputs at the end.
   const std::vector<IoSpec>& inputs() const { return inputs_; }
   const std::vector<IoSpec>& outputs() const { return outputs_; }
   const Session& session() const { return session_; }
@@ -30,13 +30,14 @@ class ModelRunner {
 
   /// Runs on inputs given in any order and returns the wanted outputs, or all. Integer inputs are
   /// converted without loss, what may be left out is filled in (input_defaults.h), inputs that the
-  /// graph does not take are dropped with one warning. Throws Error{kInvalid} naming the input for
-  /// whatever does not fit the graph, Error{kUsage} for an unknown output.
+  /// graph does not take are dropped with one warning. Each run begins with the graph's first
+  /// states or those given; `wanted` may name them, too. Throws Error{kInvalid} naming the input
+  /// for whatever does not fit the graph, Error{kUsage} for an unknown output.
   NamedTensors run(const std::map<std::string, Tensor>& given,
                    const std::vector<std::string>& wanted = {}) const;
 
   /// The first half of run(): checked and complete inputs under the graph's own names, for
-  /// Session::run_into or Binding.
+  /// Session::run_into.
   std::map<std::string, Tensor> prepare(const std::map<std::string, Tensor>& given) const;
 
  private:
@@ -46,6 +47,8 @@ class ModelRunner {
   /// Of the inputs that are there.
   void check_sizes(const std::map<std::string, Tensor>& leaves) const;
   void check_input_values(const std::string& leaf, const Tensor& tensor) const;
+  /// The graph's name of a state, or null.
+  const std::string* find_state(const std::string& leaf) const;
 
   Session session_;
   std::string where_;  ///< the file name, in front of messages

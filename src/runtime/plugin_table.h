@@ -16,9 +16,9 @@ namespace slipway {
 /// Nothing is thrown past the table. A `Runner` has
 ///   kName                        in front of messages
 ///   Model(path, options)         description(), run(inputs, n, outputs, n)
-///   BoundModel(shared Model)     bind_input, bind_output, run, output
 ///   RepeatedCall(shared Model, input names, output names)
-///                                set_input, set_output, feed_back, run, take_output
+///                                set_input, set_output, feed_back, run, take_output, and where
+///                                graphs keep states, reset_states, set_state, get_state
 ///   description()                of the runtime library
 ///   set_logger(log)
 ///   rethrow_as_ours()            turns the current exception of the runtime library into an Error,
@@ -33,11 +33,9 @@ class PluginTable {
   struct Session {
     std::shared_ptr<typename Runner::Model> model;
   };
-  using Binding = typename Runner::BoundModel;
   using Call = typename Runner::RepeatedCall;
 
   static Session& of(abi::Session* session) { return *reinterpret_cast<Session*>(session); }
-  static Binding& of(abi::Binding* binding) { return *reinterpret_cast<Binding*>(binding); }
   static Call& of(abi::Call* call) { return *reinterpret_cast<Call*>(call); }
 
   static abi::Result fail(ErrorKind kind, std::string text) {
@@ -111,46 +109,6 @@ class PluginTable {
     });
   }
 
-  static abi::Result create_binding(abi::Session* session, abi::Binding** out) {
-    return guarded([&] {
-      need(session != nullptr && out != nullptr, "session or result");
-      *out = reinterpret_cast<abi::Binding*>(new Binding(of(session).model));
-    });
-  }
-
-  static void destroy_binding(abi::Binding* binding) { delete reinterpret_cast<Binding*>(binding); }
-
-  static abi::Result bind_input(abi::Binding* binding, const char* name,
-                                const abi::DLTensor* tensor) {
-    return guarded([&] {
-      need(binding != nullptr && name != nullptr && tensor != nullptr, "binding, name or tensor");
-      of(binding).bind_input(name, *tensor);
-    });
-  }
-
-  static abi::Result bind_output(abi::Binding* binding, const char* name,
-                                 const abi::DLTensor* memory) {
-    return guarded([&] {
-      need(binding != nullptr && name != nullptr, "binding or name");
-      of(binding).bind_output(name, memory);
-    });
-  }
-
-  static abi::Result run_binding(abi::Binding* binding) {
-    return guarded([&] {
-      need(binding != nullptr, "the binding");
-      of(binding).run();
-    });
-  }
-
-  static abi::Result binding_output(abi::Binding* binding, const char* name,
-                                    abi::DLManagedTensor** out) {
-    return guarded([&] {
-      need(binding != nullptr && name != nullptr && out != nullptr, "binding, name or result");
-      *out = of(binding).output(name);
-    });
-  }
-
   static abi::Result create_call(abi::Session* session, const char* const* inputs,
                                  size_t num_inputs, const char* const* outputs, size_t num_outputs,
                                  abi::Call** out) {
@@ -200,6 +158,38 @@ class PluginTable {
     });
   }
 
+  static constexpr bool kHasStates = requires(Call & call) { call.reset_states(); };
+
+  static void need_states() {
+    if constexpr (!kHasStates)
+      throw Error(kUnsupported,
+                  fmt::format("[{}] graphs keep no states in this runtime", Runner::kName));
+  }
+
+  static abi::Result reset_states(abi::Call* call) {
+    return guarded([&] {
+      need(call != nullptr, "the call");
+      need_states();
+      if constexpr (kHasStates) of(call).reset_states();
+    });
+  }
+
+  static abi::Result set_state(abi::Call* call, const char* name, const abi::DLTensor* tensor) {
+    return guarded([&] {
+      need(call != nullptr && name != nullptr && tensor != nullptr, "call, name or tensor");
+      need_states();
+      if constexpr (kHasStates) of(call).set_state(name, *tensor);
+    });
+  }
+
+  static abi::Result get_state(abi::Call* call, const char* name, abi::DLManagedTensor** out) {
+    return guarded([&] {
+      need(call != nullptr && name != nullptr && out != nullptr, "call, name or result");
+      need_states();
+      if constexpr (kHasStates) *out = of(call).get_state(name);
+    });
+  }
+
   static constexpr abi::Runtime kTable{
       .version = abi::kVersion,
       .table_bytes = sizeof(abi::Runtime),
@@ -209,12 +199,6 @@ class PluginTable {
       .destroy_session = destroy_session,
       .describe_session = describe_session,
       .run = run,
-      .create_binding = create_binding,
-      .destroy_binding = destroy_binding,
-      .bind_input = bind_input,
-      .bind_output = bind_output,
-      .run_binding = run_binding,
-      .binding_output = binding_output,
       .create_call = create_call,
       .destroy_call = destroy_call,
       .set_call_input = set_call_input,
@@ -222,6 +206,9 @@ class PluginTable {
       .feed_back = feed_back,
       .run_call = run_call,
       .call_output = call_output,
+      .reset_states = reset_states,
+      .set_state = set_state,
+      .get_state = get_state,
   };
 };
 

@@ -70,4 +70,17 @@ Tensor RepeatedCall::take_output(size_t output) {
   return detail::take(managed);
 }
 
+void RepeatedCall::reset_states() { throw_on_failure(api_->reset_states(handle_.get())); }
+
+void RepeatedCall::set_state(const std::string& name, const Tensor& tensor) {
+  const abi::DLTensor dl = detail::view(tensor);
+  throw_on_failure(api_->set_state(handle_.get(), name.c_str(), &dl));
+}
+
+Tensor RepeatedCall::get_state(const std::string& name) const {
+  abi::DLManagedTensor* managed = nullptr;
+  throw_on_failure(api_->get_state(handle_.get(), name.c_str(), &managed));
+  return detail::take(managed);
+}
+
 }  // namespace slipway

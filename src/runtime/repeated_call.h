@@ -38,6 +38,12 @@ class RepeatedCall {
   /// The value of an output that the runtime allocated, once per run.
   Tensor take_output(size_t output);
 
+  /// What the graph keeps from run to run: it is this call's own. By the graph's names; elements
+  /// are copied.
+  void reset_states();
+  void set_state(const std::string& name, const Tensor& tensor);
+  Tensor get_state(const std::string& name) const;
+
   /// Time spent inside the runtime, over all runs.
   double runtime_seconds() const { return static_cast<double>(nanoseconds_) * 1e-9; }
 

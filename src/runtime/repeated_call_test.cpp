@@ -107,19 +107,6 @@ TEST(OptionalInput, IsDescribedAndMayBeLeftOut) {
   EXPECT_TRUE(contains(error, "needs the inputs x,"));
 }
 
-TEST(OptionalInput, CanBeBound) {
-  const TempDir dir;
-  const Session session = Session::open("onnx", counter().save(dir / "m.onnx"));
-  Binding binding(session);
-  binding.bind_input("x", pair(1, 2));
-  binding.bind_output("y");
-  binding.run();
-  EXPECT_EQ(binding.output("y").values<int64_t>()[0], 2);
-  binding.bind_input("step", Tensor::of<int64_t>({}, {10}));
-  binding.run();
-  EXPECT_EQ(binding.output("y").values<int64_t>()[0], 11);
-}
-
 /// A static cache that is no longer than the model's positions, with a symbolic length.
 TEST(StaticCacheInputs, AreNotTakenForAGrowingCache) {
   const TempDir dir;

@@ -45,8 +45,8 @@ using detail::view;
 
 std::string options_json(const SessionOptions& options) {
   nlohmann::json json = nlohmann::json::object();
-  if (options.providers.empty()) json["device"] = options.device;
-  else json["providers"] = options.providers;
+  if (!options.providers.empty()) json["providers"] = options.providers;
+  else if (!options.device.empty()) json["device"] = options.device;
   if (!options.provider_options.empty()) json["provider_options"] = options.provider_options;
   json["intra_op_threads"] =
       options.intra_op_threads > 0 ? options.intra_op_threads : num_threads();
@@ -72,7 +72,7 @@ std::vector<IoSpec> specs(const abi::IoDescription* ios, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const std::optional<DType> dtype = abi::from_dlpack(ios[i].dtype);
     SLIPWAY_ASSERT(dtype.has_value());
-    IoSpec spec{ios[i].name, *dtype, {}, false};
+    IoSpec spec{ios[i].name, *dtype, {}, false, false};
     for (int32_t d = 0; d < ios[i].num_dims; ++d)
       spec.dims.push_back(dim_spec(ios[i].sizes[d], ios[i].symbols[d]));
     result.push_back(std::move(spec));
@@ -111,6 +111,10 @@ Session Session::open(std::string_view format, const std::filesystem::path& path
   session.inputs_ = specs(description->inputs, description->num_inputs);
   for (IoSpec& spec : specs(description->optional_inputs, description->num_optional_inputs)) {
     spec.optional = true;
+    session.inputs_.push_back(std::move(spec));
+  }
+  for (IoSpec& spec : specs(description->states, description->num_states)) {
+    spec.optional = spec.state = true;
     session.inputs_.push_back(std::move(spec));
   }
   session.outputs_ = specs(description->outputs, description->num_outputs);
@@ -157,38 +161,6 @@ NamedTensors Session::run_into(const std::map<std::string, Tensor>& inputs,
   NamedTensors results;
   for (size_t i = 0; i < names.size(); ++i) results.emplace_back(names[i], std::move(taken[i]));
   return results;
-}
-
-Binding::Binding(const Session& session) : plugin_(session.plugin_), session_(session.handle_) {
-  abi::Binding* handle = nullptr;
-  throw_on_failure(plugin_->api().create_binding(session_.get(), &handle));
-  handle_ = std::shared_ptr<abi::Binding>(handle, plugin_->api().destroy_binding);
-}
-
-void Binding::bind_input(const std::string& name, Tensor tensor) {
-  const abi::DLTensor dl = view(tensor);
-  throw_on_failure(plugin_->api().bind_input(handle_.get(), name.c_str(), &dl));
-  inputs_[name] = std::move(tensor);
-}
-
-void Binding::bind_output(const std::string& name, Tensor memory) {
-  const abi::DLTensor dl = view(memory);
-  throw_on_failure(plugin_->api().bind_output(handle_.get(), name.c_str(), &dl));
-  outputs_[name] = std::move(memory);
-}
-
-void Binding::bind_output(const std::string& name) {
-  throw_on_failure(plugin_->api().bind_output(handle_.get(), name.c_str(), nullptr));
-  outputs_.erase(name);
-}
-
-void Binding::run() { throw_on_failure(plugin_->api().run_binding(handle_.get())); }
-
-Tensor Binding::output(const std::string& name) const {
-  if (const auto at = outputs_.find(name); at != outputs_.end()) return at->second;
-  abi::DLManagedTensor* managed = nullptr;
-  throw_on_failure(plugin_->api().binding_output(handle_.get(), name.c_str(), &managed));
-  return take(managed);
 }
 
 }  // namespace slipway

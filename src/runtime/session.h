@@ -32,6 +32,9 @@ struct IoSpec {
   DType dtype = DType::kF32;
   std::vector<DimSpec> dims;
   bool optional = false;  ///< an input that the graph has a default for
+  /// What the graph keeps from run to run of a RepeatedCall. As an input it is what a run begins
+  /// with instead of the graph's first value; as an output, what the run leaves.
+  bool state = false;
 
   /// "[batch_size, 2, ?, 8]".
   std::string dims_text() const;
@@ -40,7 +43,8 @@ struct IoSpec {
 enum class GraphOptimization { kNone, kBasic, kExtended, kAll };
 
 struct SessionOptions {
-  std::string device = "cpu";  ///< "cpu", "cuda", "cuda:1"; ignored when providers are given
+  /// "cpu", "cuda", "cuda:1", "xpu"; empty: the runtime's choice. Ignored when providers are given.
+  std::string device;
   std::vector<std::string> providers;  ///< the runtime's own names, in order of preference
   std::map<std::string, std::map<std::string, std::string>> provider_options;
   int intra_op_threads = 0;  ///< 0: the CPUs that this process may use (num_threads())
@@ -63,7 +67,7 @@ class Session {
   static Session open(std::string_view format, const std::filesystem::path& path,
                       const SessionOptions& options = {});
 
-  /// Optional ones last.
+  /// Optional ones last, states at the very end.
   const std::vector<IoSpec>& inputs() const { return inputs_; }
   const std::vector<IoSpec>& outputs() const { return outputs_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -83,7 +87,6 @@ class Session {
                         const std::vector<std::string>& wanted = {}) const;
 
  private:
-  friend class Binding;
   friend class RepeatedCall;
   Session() = default;
 
@@ -100,28 +103,5 @@ abi::DLTensor view(const Tensor& tensor);
 /// Takes over a tensor of the runtime; the deleter runs with the last copy.
 Tensor take(abi::DLManagedTensor* managed);
 }  // namespace detail
-
-/// Inputs and outputs bound to memory once, for many runs. Keeps that memory and the model alive.
-/// Used by one thread at a time; a session may have several.
-class Binding {
- public:
-  explicit Binding(const Session& session);
-
-  void bind_input(const std::string& name, Tensor tensor);
-  /// The output is written to `memory`, which has its exact dtype and shape. It may be the memory
-  /// of an input when the graph updates that in place (a static cache).
-  void bind_output(const std::string& name, Tensor memory);
-  /// The runtime allocates the output in each run.
-  void bind_output(const std::string& name);
-  void run();
-  /// The value of a bound output after run().
-  Tensor output(const std::string& name) const;
-
- private:
-  const Plugin* plugin_;
-  std::shared_ptr<abi::Session> session_;
-  std::map<std::string, Tensor> inputs_, outputs_;
-  std::shared_ptr<abi::Binding> handle_;  // last: it goes before the memory that it points to
-};
 
 }  // namespace slipway

@@ -8,6 +8,7 @@
 
 #include "runtime/model_runner.h"
 #include "runtime/plugin.h"
+#include "runtime/repeated_call.h"
 #include "runtime/test_models.h"
 
 namespace slipway {
@@ -159,7 +160,7 @@ TEST(Session, StringsAreUnsupported) {
 }
 
 // A cache of 4 slots, written in place: input and output are one buffer over many runs.
-TEST(Binding, UpdatesOneBufferInPlace) {
+TEST(RepeatedCall, UpdatesOneBufferInPlace) {
   const TempDir dir;
   const auto path = Graph()
                         .input("input.cache", kFloat, {"4"})
@@ -170,23 +171,23 @@ TEST(Binding, UpdatesOneBufferInPlace) {
                         .node("ScatterND", {"input.cache", "slot", "value"}, "output.cache")
                         .node("ReduceSum", {"output.cache"}, "sum", {{"keepdims", 1}})
                         .save(dir / "m.onnx");
-  Binding binding(Session::open("onnx", path));  // keeps the session alive
+  // The call keeps the session alive.
+  RepeatedCall call(Session::open("onnx", path), {"input.cache", "slot", "value"},
+                    {"output.cache", "sum"});
   Tensor cache(DType::kF32, {4}), slot(DType::kI64, {1, 1}), value(DType::kF32, {1});
-  binding.bind_input("input.cache", cache);
-  binding.bind_input("slot", slot);
-  binding.bind_input("value", value);
-  binding.bind_output("output.cache", cache);
-  binding.bind_output("sum");
+  call.set_input(0, cache);
+  call.set_input(1, slot);
+  call.set_input(2, value);
+  call.set_output(0, cache);
   for (int i = 0; i < 4; ++i) {
     slot.mutable_values<int64_t>()[0] = i;
     value.mutable_values<float>()[0] = static_cast<float>(i + 1);
-    binding.run();
+    call.run();
     EXPECT_EQ(cache.values<float>()[static_cast<size_t>(i)], static_cast<float>(i + 1));
   }
-  EXPECT_EQ(binding.output("sum").values<float>()[0], 10.0f);
-  EXPECT_EQ(binding.output("output.cache").data(), cache.data());
-  EXPECT_EQ(failure([&] { binding.output("other"); }).first, kUsage);
-  EXPECT_EQ(failure([&] { binding.bind_input("other", cache); }).first, kInvalid);
+  EXPECT_EQ(call.take_output(1).values<float>()[0], 10.0f);
+  EXPECT_EQ(failure([&] { call.take_output(0); }).first, kUsage);
+  EXPECT_EQ(failure([&] { call.reset_states(); }).first, kUnsupported);
 }
 
 // PC-49: 8 threads, 200 calls each, different lengths, one model, bit-equal to a serial run.

@@ -70,6 +70,8 @@ struct Port {
   int64_t layer, port;
 };
 
+bool is_sink(const Node& node) { return node.op != nullptr && node.op->has(kSink); }
+
 /// One document: layers in order, then the edges between them.
 class Document {
  public:
@@ -186,8 +188,6 @@ class Document {
     add_outputs(node, 0);
     end_layer();
   }
-
-  static bool is_sink(const Node& node) { return node.op != nullptr && node.op->has(kSink); }
 
   /// A number. Each reader has a layer of it, as OpenVINO's own front ends write them: the CPU
   /// plug-in cannot compile attention where other ops of it read the same one.
@@ -327,8 +327,11 @@ std::map<std::string, std::string> metadata_of(const Graph& graph,
     }
   }
   for (const Output& output : graph.outputs())
-    for (const Sym size : output.value.shape())
-      shapes[output_name(graph, output.name)].push_back(size.str());
+    if (!is_sink(*output.value.node()))
+      for (const Sym size : output.value.shape())
+        shapes[output_name(graph, output.name)].push_back(size.str());
+  for (const auto& [id, shape] : options.variables)
+    for (const Sym size : shape) shapes[id].push_back(size.str());
   entries["version"] = SLIPWAY_VERSION;
   entries["ranges"] = range_json.dump();
   entries["dims"] = dims.dump();

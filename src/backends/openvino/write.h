@@ -16,6 +16,8 @@ struct WriteOptions {
   /// Entries of the file's `slipway` information, by name; ranges and dimensions are added by the
   /// writer.
   std::map<std::string, std::string> metadata;
+  /// The sizes that variables begin with, by id.
+  std::map<std::string, SymShape> variables;
   /// What plug-ins are told to compute in: "f32", "f16", "bf16".
   std::string precision = "f32";
 };

@@ -1,4 +1,4 @@
-// Runs that are repeated: with bound memory, or with inputs and outputs known by their place.
+// A run that is repeated with inputs and outputs known by their place.
 #include "backends/dynamo/runner/call.h"
 
 #include <fmt/format.h>
@@ -80,39 +80,6 @@ abi::DLManagedTensor* RepeatedCall::take_output(size_t output) {
     throw Error(kUsage,
                 fmt::format("[dynamo] the output {} was not run, or has memory of its own", name));
   return hand_over(std::exchange(wanted_[output].result, at::Tensor()), name);
-}
-
-void BoundModel::bind_input(const char* name, const abi::DLTensor& tensor) {
-  inputs_[model_->input_index(name)] = Held(tensor);
-}
-
-void BoundModel::bind_output(const char* name, const abi::DLTensor* memory) {
-  const size_t output = model_->output_index(name);
-  outputs_[output] = memory != nullptr ? Held(*memory) : Held();
-  results_.erase(output);
-}
-
-void BoundModel::run() {
-  std::vector<const abi::DLTensor*> given(model_->num_inputs(), nullptr);
-  for (const auto& [input, held] : inputs_) given[input] = held.get();
-  std::vector<Wanted> wanted;
-  for (const auto& [output, held] : outputs_) wanted.push_back({output, held.get(), {}});
-  model_->run(given, wanted);
-  for (Wanted& one : wanted) {
-    const std::string& name = model_->output_name(one.output);
-    results_[one.output] =
-        one.memory != nullptr ? wrap(*one.memory, Memory::kWritable, name) : std::move(one.result);
-  }
-}
-
-abi::DLManagedTensor* BoundModel::output(std::string_view name) const {
-  const size_t output = model_->output_index(name);
-  const auto at = results_.find(output);
-  if (at == results_.end())
-    throw Error(kUsage, fmt::format("[dynamo] output {} of {} is not bound or was not run yet",
-                                    name, model_->name()));
-  const bool bound = !outputs_.at(output).empty();
-  return bound ? share(at->second, name) : hand_over(at->second, name);
 }
 
 }  // namespace slipway::dynamo_runner

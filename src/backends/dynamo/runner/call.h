@@ -1,10 +1,8 @@
-// Runs that are repeated: with bound memory, or with inputs and outputs known by their place.
+// A run that is repeated with inputs and outputs known by their place.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,24 +52,6 @@ class RepeatedCall {
   std::vector<Held> given_, memory_;
   std::vector<const abi::DLTensor*> tensors_;  ///< what a run is called with
   std::vector<Wanted> wanted_;
-};
-
-/// Inputs and outputs bound to memory for many runs. One thread at a time.
-class BoundModel {
- public:
-  explicit BoundModel(std::shared_ptr<Model> model) : model_(std::move(model)) {}
-
-  void bind_input(const char* name, const abi::DLTensor& tensor);
-  /// Null: libtorch allocates the output in each run.
-  void bind_output(const char* name, const abi::DLTensor* memory);
-  void run();
-  /// Shares bound memory. Throws Error{kUsage} for an output that is not bound or was not run yet.
-  abi::DLManagedTensor* output(std::string_view name) const;
-
- private:
-  std::shared_ptr<Model> model_;
-  std::map<size_t, Held> inputs_, outputs_;
-  std::map<size_t, at::Tensor> results_;
 };
 
 }  // namespace slipway::dynamo_runner

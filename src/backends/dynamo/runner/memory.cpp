@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/dynamo/runner/enums.h"
+#include "runtime/dlpack_host.h"
 #include "slipway/error.h"
 
 namespace slipway::dynamo_runner {
@@ -20,17 +21,6 @@ struct Context {
 };
 
 void release(void* context) { delete static_cast<Context*>(context); }
-
-bool is_row_major(const abi::DLTensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  int64_t expected = 1;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] == 0) return true;
-    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) return false;
-    expected *= tensor.shape[i];
-  }
-  return true;
-}
 
 /// What keeps a handed-over tensor alive.
 struct Handed {
@@ -86,13 +76,7 @@ at::Tensor number_tensor(const c10::IValue& number) {
 }
 
 at::Tensor wrap(const abi::DLTensor& tensor, Memory memory, std::string_view what) {
-  const int32_t where = tensor.device.device_type;
-  if (where != abi::kDLCPU && where != abi::kDLCUDAHost)
-    throw Error(
-        kUnsupported,
-        fmt::format("[dynamo] {} is on the DLPack device {}, need main memory", what, where));
-  if (!is_row_major(tensor))
-    throw Error(kInvalid, fmt::format("[dynamo] {} has strides, need row-major memory", what));
+  abi::host_data(tensor, "dynamo", what);
   const std::optional<DType> dtype = abi::from_dlpack(tensor.dtype);
   if (!dtype)
     throw Error(kUnsupported,
@@ -100,13 +84,11 @@ at::Tensor wrap(const abi::DLTensor& tensor, Memory memory, std::string_view wha
                             "tensor",
                             what, tensor.dtype.code, tensor.dtype.bits));
   const auto rank = static_cast<size_t>(tensor.ndim);
-  int64_t bytes = tensor.dtype.bits / 8;
+  const int64_t bytes = abi::host_bytes(tensor, "dynamo", what);
   std::vector<int64_t> strides(rank);
   int64_t stride = 1;
   for (size_t i = rank; i-- > 0;) {
     strides[i] = stride;
-    if (tensor.shape[i] < 0 || __builtin_mul_overflow(bytes, tensor.shape[i], &bytes))
-      throw Error(kInvalid, fmt::format("[dynamo] {} has a size that no memory holds", what));
     stride *= std::max<int64_t>(tensor.shape[i], 1);
   }
   return make_tensor(make_storage(address(tensor), bytes, memory, nullptr), scalar_type(*dtype),

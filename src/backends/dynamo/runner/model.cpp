@@ -123,8 +123,8 @@ void Model::describe() {
     output_indices_.emplace(port.name, outputs_.size());
     outputs_.push_back(describe_port(port));
   }
-  description_ = {inputs_.size(),   inputs_.data(),  0, nullptr, outputs_.size(), outputs_.data(),
-                  metadata_.size(), metadata_.data()};
+  description_ = {inputs_.size(),   inputs_.data(),   0, nullptr, outputs_.size(), outputs_.data(),
+                  metadata_.size(), metadata_.data(), 0, nullptr};
 }
 
 size_t Model::input_index(std::string_view name) const {

@@ -12,7 +12,6 @@ namespace {
 
 struct Runner {
   using Model = dynamo_runner::Model;
-  using BoundModel = dynamo_runner::BoundModel;
   using RepeatedCall = dynamo_runner::RepeatedCall;
   static constexpr const char* kName = "dynamo";
 

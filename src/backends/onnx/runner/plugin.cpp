@@ -12,7 +12,6 @@ namespace {
 
 struct Runner {
   using Model = onnx_runner::Model;
-  using BoundModel = onnx_runner::BoundModel;
   using RepeatedCall = onnx_runner::RepeatedCall;
   static constexpr const char* kName = "onnx";
 

@@ -1,4 +1,4 @@
-// A loaded ONNX model: its description, runs and bindings.
+// A loaded ONNX model: its description, and running it.
 #include "backends/onnx/runner/session.h"
 
 #include <fmt/format.h>
@@ -100,9 +100,16 @@ void Model::describe() {
     metadata_.push_back(
         {keep(key.get()),
          keep(metadata.LookupCustomMetadataMapAllocated(key.get(), allocator).get())});
-  description_ = {inputs_.size(),          inputs_.data(),  optional_inputs_.size(),
-                  optional_inputs_.data(), outputs_.size(), outputs_.data(),
-                  metadata_.size(),        metadata_.data()};
+  description_ = {inputs_.size(),
+                  inputs_.data(),
+                  optional_inputs_.size(),
+                  optional_inputs_.data(),
+                  outputs_.size(),
+                  outputs_.data(),
+                  metadata_.size(),
+                  metadata_.data(),
+                  0,
+                  nullptr};
 }
 
 void Model::run(const abi::Input* inputs, size_t num_inputs, abi::Output* outputs,
@@ -135,37 +142,6 @@ void Model::run(const abi::Input* inputs, size_t num_inputs, abi::Output* output
                             : hand_over(std::move(output_values[i]), self, outputs[i].name),
                         [](abi::DLManagedTensor* tensor) { tensor->deleter(tensor); });
   for (size_t i = 0; i < num_outputs; ++i) outputs[i].result = handed[i].release();
-}
-
-BoundModel::BoundModel(std::shared_ptr<Model> model)
-    : model_(std::move(model)), binding_(model_->session()) {}
-
-void BoundModel::bind_input(const char* name, const abi::DLTensor& tensor) {
-  binding_.BindInput(name, wrap_tensor(tensor, name));
-}
-
-void BoundModel::bind_output(const char* name, const abi::DLTensor* memory) {
-  if (memory != nullptr) return binding_.BindOutput(name, wrap_tensor(*memory, name));
-  binding_.BindOutput(name, Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault));
-}
-
-void BoundModel::run() {
-  try {
-    binding_.SynchronizeInputs();
-    model_->session().Run(Ort::RunOptions{nullptr}, binding_);
-    binding_.SynchronizeOutputs();
-  } catch (const Ort::Exception& e) {
-    rethrow(e, model_->name(), Stage::kRunning);
-  }
-}
-
-abi::DLManagedTensor* BoundModel::output(std::string_view name) const {
-  const std::vector<std::string> names = binding_.GetOutputNames();
-  std::vector<Ort::Value> values = binding_.GetOutputValues();
-  for (size_t i = 0; i < names.size() && i < values.size(); ++i)
-    if (names[i] == name) return hand_over(std::move(values[i]), model_, name);
-  throw Error(kUsage, fmt::format("[onnx] output '{}' of {} is not bound or was not run yet", name,
-                                  model_->name()));
 }
 
 }  // namespace slipway::onnx_runner

@@ -1,4 +1,4 @@
-// A loaded ONNX model: its description, runs and bindings.
+// A loaded ONNX model: its description, and running it.
 #pragma once
 
 #include <deque>
@@ -46,22 +46,6 @@ class Model : public std::enable_shared_from_this<Model> {
   std::vector<abi::IoDescription> inputs_, optional_inputs_, outputs_;
   std::vector<abi::KeyValue> metadata_;
   abi::SessionDescription description_{};
-};
-
-/// Inputs and outputs bound to memory for many runs. One thread at a time.
-class BoundModel {
- public:
-  explicit BoundModel(std::shared_ptr<Model> model);
-
-  void bind_input(const char* name, const abi::DLTensor& tensor);
-  /// Null: the runtime allocates the output in each run.
-  void bind_output(const char* name, const abi::DLTensor* memory);
-  void run();
-  abi::DLManagedTensor* output(std::string_view name) const;
-
- private:
-  std::shared_ptr<Model> model_;
-  Ort::IoBinding binding_;
 };
 
 /// An error of ONNX Runtime as ours: its code decides whose mistake it is. `loading` tells a file

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "runtime/dlpack_host.h"
 #include "slipway/error.h"
 
 namespace slipway::onnx_runner {
@@ -44,17 +44,6 @@ ONNXTensorElementDataType onnx_type(abi::DLDataType type, std::string_view what)
                                         what, type.code, type.bits));
 }
 
-bool is_row_major(const abi::DLTensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  int64_t expected = 1;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] == 0) return true;
-    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) return false;
-    expected *= tensor.shape[i];
-  }
-  return true;
-}
-
 /// What keeps a handed-over tensor alive.
 struct Handed {
   Ort::Value value{nullptr};
@@ -74,21 +63,9 @@ abi::DLDataType dlpack_type(ONNXTensorElementDataType type, std::string_view wha
 }
 
 Ort::Value wrap_tensor(const abi::DLTensor& tensor, std::string_view what) {
-  const int32_t where = tensor.device.device_type;
-  if (where != abi::kDLCPU && where != abi::kDLCUDAHost)
-    throw Error(kUnsupported,
-                fmt::format("[onnx] {} is on the DLPack device {}, need main memory", what, where));
-  if (!is_row_major(tensor))
-    throw Error(kInvalid, fmt::format("[onnx] {} has strides, need row-major memory", what));
+  void* data = abi::host_data(tensor, "onnx", what);
+  const int64_t bytes = abi::host_bytes(tensor, "onnx", what);
   const ONNXTensorElementDataType type = onnx_type(tensor.dtype, what);
-  int64_t bytes = tensor.dtype.bits / 8;
-  for (int32_t i = 0; i < tensor.ndim; ++i)
-    if (tensor.shape[i] < 0 || __builtin_mul_overflow(bytes, tensor.shape[i], &bytes))
-      throw Error(kInvalid, fmt::format("[onnx] {} has a size that no memory holds", what));
-  // ONNX Runtime refuses a null pointer, even for no elements.
-  static std::byte empty[16];
-  void* data =
-      tensor.data != nullptr ? static_cast<std::byte*>(tensor.data) + tensor.byte_offset : empty;
   static const auto* memory =
       new Ort::MemoryInfo(Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault));
   return Ort::Value::CreateTensor(*memory, data, static_cast<size_t>(bytes), tensor.shape,
