@@ -1,6 +1,7 @@
 # Layers 0 to 4: everything that exporting needs.
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS
-  src/base/*.cpp src/ir/*.cpp src/checkpoint/*.cpp src/models/*.cpp src/passes/*.cpp src/quantize/*.cpp)
+  src/base/*.cpp src/ir/*.cpp src/checkpoint/*.cpp src/models/*.cpp src/passes/*.cpp src/quantize/*.cpp
+  src/lowering/*.cpp)
 foreach(backend ${SLIPWAY_BACKENDS})
   file(GLOB backend_sources CONFIGURE_DEPENDS src/backends/${backend}/*.cpp)
   list(APPEND core_sources ${backend_sources})

@@ -4,7 +4,7 @@ include(GoogleTest)
 
 file(GLOB_RECURSE core_tests CONFIGURE_DEPENDS
   src/base/*_test.cpp src/ir/*_test.cpp src/checkpoint/*_test.cpp src/models/*_test.cpp
-  src/passes/*_test.cpp src/quantize/*_test.cpp src/backends/*_test.cpp tests/core/*.cpp)
+  src/passes/*_test.cpp src/quantize/*_test.cpp src/lowering/*_test.cpp src/backends/*_test.cpp tests/core/*.cpp)
 add_executable(core_tests ${core_tests})
 target_link_libraries(core_tests PRIVATE slipway_core GTest::gtest_main)
 if(TARGET slipway_onnx_proto)

@@ -19,6 +19,7 @@ LAYERS = [
     (r"models/", 2, "models"),
     (r"passes/", 2, "passes"),
     (r"quantize/", 3, "quantize"),
+    (r"lowering/", 3, "lowering"),
     (r"backends/([^/]+)/runner", 5, r"runner of \1"),
     (r"backends/([^/]+)/", 4, r"backend \1"),
     (r"runtime/", 5, "runtime"),

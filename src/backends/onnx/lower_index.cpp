@@ -4,95 +4,48 @@
 
 #include "backends/onnx/lower.h"
 #include "ir/ops/index_plan.h"
+#include "lowering/view_rows.h"
 
 namespace slipway::onnx {
 namespace {
 
 /// The index tensors as one: [picked..., how many].
 Value stacked(Lower& l, const ops::IndexPlan& plan) {
-  SymShape each = plan.picked;
-  each.emplace_back(1);
-  std::vector<Value> parts;
-  for (const Value index : l.ins(1)) {
-    if (!index.defined()) continue;
-    const Value whole = l.expand(l.cast(index, DType::kI64), plan.picked);
-    const auto axis = static_cast<int64_t>(plan.picked.size());
-    parts.push_back(l.typed("onnx::Unsqueeze", {whole, l.ints({axis})}, {DType::kI64, each}));
-  }
   const auto axis = static_cast<int64_t>(plan.picked.size());
-  return parts.size() == 1 ? parts[0] : l("onnx::Concat", {parts, named("axis", axis)});
-}
-
-/// Indexed axes first.
-std::vector<int64_t> indexed_first(const ops::IndexPlan& plan) {
-  std::vector<int64_t> axes = plan.axes;
-  axes.insert(axes.end(), plan.others.begin(), plan.others.end());
-  return axes;
-}
-
-std::vector<int64_t> inverse(const std::vector<int64_t>& axes) {
-  std::vector<int64_t> back(axes.size());
-  for (size_t i = 0; i < axes.size(); ++i)
-    back[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
-  return back;
-}
-
-/// From [others before, picked, others behind] to [picked, others].
-std::vector<int64_t> picked_first(const ops::IndexPlan& plan) {
-  const auto picked = static_cast<int64_t>(plan.picked.size());
-  const auto rank = static_cast<int64_t>(plan.result.size());
-  std::vector<int64_t> axes;
-  for (int64_t i = 0; i < picked; ++i) axes.push_back(plan.place + i);
-  for (int64_t i = 0; i < rank; ++i)
-    if (i < plan.place || i >= plan.place + picked) axes.push_back(i);
-  return axes;
+  std::vector<Value> parts;
+  for (const Value index : l.ins(1))
+    if (index.defined())
+      parts.push_back(l.unsqueeze(l.expand(l.cast(index, DType::kI64), plan.picked), axis));
+  return l.concat(parts, axis);
 }
 
 Value index(Lower& l) {
   const ops::IndexPlan plan = ops::index_plan(l.args());
   if (plan.axes.size() == 1) {
     const Value at = l.ins(1)[static_cast<size_t>(plan.axes[0])];
-    return l("onnx::Gather", {l.in(0), at, named("axis", plan.axes[0])});
+    return l.gather(l.in(0), at, plan.axes[0]);
   }
   ValueType type{l.out().dtype, plan.picked};
   for (const int64_t axis : plan.others) type.shape.push_back(l.in(0).dim(axis));
   const Value found =
-      l.typed("onnx::GatherND", {l.permute(l.in(0), indexed_first(plan)), stacked(l, plan)}, type);
-  return l.permute(found, inverse(picked_first(plan)));
+      l.typed("onnx::GatherND", {l.permute(l.in(0), plan.indexed_first()), stacked(l, plan)}, type);
+  return l.permute(found, ops::inverse(plan.picked_first()));
 }
 
 Value index_put(Lower& l) {
   const ops::IndexPlan plan = ops::index_plan(l.args());
-  const std::vector<int64_t> axes = indexed_first(plan);
-  const Value values = l.permute(l.expand(l.in(2), plan.result), picked_first(plan));
+  const std::vector<int64_t> axes = plan.indexed_first();
+  const Value values = l.permute(l.expand(l.in(2), plan.result), plan.picked_first());
   const Value written =
       l("onnx::ScatterND", {l.permute(l.in(0), axes), stacked(l, plan), values,
                             named("reduction", l.args().flag(3) ? "add" : "none")});
-  return l.permute(written, inverse(axes));
-}
-
-/// The part of the source that the index reads.
-Value updates(Lower& l) {
-  const SymShape& wanted = l.in(2).shape();
-  if (!std::holds_alternative<Value>(l.args()[3]))
-    return l.expand(l.operand(3, l.out().dtype), wanted);
-  const Value source = l.in(3);
-  if (source.shape() == wanted) return source;
-  std::vector<int64_t> axes, zeros, ones;
-  for (int64_t i = 0; i < source.rank(); ++i) {
-    axes.push_back(i);
-    zeros.push_back(0);
-    ones.push_back(1);
-  }
-  return l.typed("onnx::Slice",
-                 {source, l.ints(zeros), l.sizes(wanted), l.ints(axes), l.ints(ones)},
-                 {source.dtype(), wanted});
+  return l.permute(written, ops::inverse(axes));
 }
 
 Value scattered(Lower& l, const char* reduction) {
   const int64_t axis = l.args().axis(1, l.in(0).rank());
-  return l("onnx::ScatterElements",
-           {l.in(0), l.in(2), updates(l), named("axis", axis), named("reduction", reduction)});
+  return l("onnx::ScatterElements", {l.in(0), l.in(2), lowering::scatter_updates(l),
+                                     named("axis", axis), named("reduction", reduction)});
 }
 
 /// The number that changes nothing when it meets another.
@@ -121,8 +74,8 @@ Value scatter_reduce(Lower& l) {
     base = l("onnx::ScatterElements",
              {base, l.in(2), cleared, named("axis", axis), named("reduction", "none")});
   }
-  return l("onnx::ScatterElements",
-           {base, l.in(2), updates(l), named("axis", axis), named("reduction", reduction)});
+  return l("onnx::ScatterElements", {base, l.in(2), lowering::scatter_updates(l),
+                                     named("axis", axis), named("reduction", reduction)});
 }
 
 /// The dtype that ONNX Runtime orders elements of this dtype in.

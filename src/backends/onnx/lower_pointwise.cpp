@@ -1,59 +1,21 @@
 // Lowering rows: arithmetic, activations, comparisons, selection.
 #include "backends/onnx/lower.h"
-#include "ir/ops/infer.h"
+#include "lowering/elementwise.h"
 
 namespace slipway::onnx {
 namespace {
 
-/// alpha scales the second operand of additions.
-Value second(Lower& l, DType dtype) {
-  const Value b = l.operand(1, dtype);
-  const double alpha = l.args().number(2);
-  return alpha == 1.0 ? b : l("onnx::Mul", {b, l.scalar(alpha, dtype)});
-}
-
-/// On bool, sums are "or" and products "and".
-Value add(Lower& l) {
-  const DType d = l.out().dtype;
-  if (d == DType::kBool) return l("onnx::Or", {l.in(0), l.operand(1, d)});
-  return l("onnx::Add", {l.in(0, d), second(l, d)});
-}
-Value sub(Lower& l) { return l("onnx::Sub", {l.in(0, l.out().dtype), second(l, l.out().dtype)}); }
-
-template <const char* kOp, const char* kLogic = nullptr>
-Value arithmetic(Lower& l) {
-  const DType d = l.out().dtype;
-  const bool logic = d == DType::kBool && kLogic != nullptr;
-  return l(logic ? kLogic : kOp, {l.in(0, d), l.operand(1, d)});
-}
-
-template <const char* kOp>
-Value unary(Lower& l) {
-  return l(kOp, {l.in(0, l.out().dtype)});
-}
-
-/// The dtype both sides of a comparison are brought to.
-DType common(Lower& l) {
-  const DType a = l.args().type(0).dtype;
-  if (std::holds_alternative<Value>(l.args()[1]))
-    return ops::promote(l.args().type(0), l.args().type(1));
-  if (std::holds_alternative<double>(l.args()[1]) && !is_floating(a)) return DType::kF32;
-  return a == DType::kBool && std::holds_alternative<Sym>(l.args()[1]) ? DType::kI64 : a;
-}
+using E = lowering::Elementwise<Lower>;
 
 /// ONNX compares bool for equality only.
 template <const char* kOp>
 Value comparison(Lower& l) {
-  DType dtype = common(l);
+  DType dtype = lowering::comparison_dtype(l.args());
   if (dtype == DType::kBool && std::string_view(kOp) != "onnx::Equal") dtype = DType::kI32;
   return l(kOp, {l.in(0, dtype), l.operand(1, dtype)});
 }
 
-template <const char* kOp>
-Value logical(Lower& l) {
-  return l(kOp, {l.in(0, DType::kBool), l.in(1, DType::kBool)});
-}
-
+constexpr char kAdd[] = "onnx::Add", kSub[] = "onnx::Sub";
 constexpr char kMul[] = "onnx::Mul", kDiv[] = "onnx::Div", kPow[] = "onnx::Pow";
 constexpr char kMin[] = "onnx::Min", kMax[] = "onnx::Max", kNeg[] = "onnx::Neg";
 constexpr char kAbs[] = "onnx::Abs", kExp[] = "onnx::Exp", kLog[] = "onnx::Log";
@@ -84,40 +46,34 @@ Value gelu(Lower& l) {
 Value not_equal(Lower& l) { return l("onnx::Not", {comparison<kEqual>(l)}); }
 
 const LoweringRow kRows[] = {
-    {"aten::add.Tensor", add},
-    {"aten::add.Scalar", add},
-    {"aten::sub.Tensor", sub},
-    {"aten::sub.Scalar", sub},
-    {"aten::rsub.Scalar",
-     [](Lower& l) {
-       const DType d = l.out().dtype;
-       Value x = l.in(0, d);
-       if (l.args().number(2) != 1.0) x = l("onnx::Mul", {x, l.scalar(l.args().number(2), d)});
-       return l("onnx::Sub", {l.operand(1, d), x});
-     }},
-    {"aten::mul.Tensor", arithmetic<kMul, kAnd>},
-    {"aten::mul.Scalar", arithmetic<kMul, kAnd>},
-    {"aten::div.Tensor", arithmetic<kDiv>},
-    {"aten::div.Scalar", arithmetic<kDiv>},
-    {"aten::pow.Tensor_Scalar", arithmetic<kPow>},
-    {"aten::pow.Tensor_Tensor", arithmetic<kPow>},
-    {"aten::minimum", arithmetic<kMin, kAnd>},
-    {"aten::maximum", arithmetic<kMax, kOr>},
-    {"aten::neg", unary<kNeg>},
-    {"aten::abs", unary<kAbs>},
-    {"aten::exp", unary<kExp>},
-    {"aten::log", unary<kLog>},
-    {"aten::sqrt", unary<kSqrt>},
-    {"aten::rsqrt", [](Lower& l) { return l(kReciprocal, {unary<kSqrt>(l)}); }},
-    {"aten::reciprocal", unary<kReciprocal>},
-    {"aten::sin", unary<kSin>},
-    {"aten::cos", unary<kCos>},
-    {"aten::tanh", unary<kTanh>},
-    {"aten::erf", unary<kErf>},
-    {"aten::sigmoid", unary<kSigmoid>},
+    {"aten::add.Tensor", E::sum<kAdd, kMul, kOr>},
+    {"aten::add.Scalar", E::sum<kAdd, kMul, kOr>},
+    {"aten::sub.Tensor", E::sum<kSub, kMul>},
+    {"aten::sub.Scalar", E::sum<kSub, kMul>},
+    {"aten::rsub.Scalar", E::reversed_difference<kSub, kMul>},
+    {"aten::mul.Tensor", E::binary<kMul, kAnd>},
+    {"aten::mul.Scalar", E::binary<kMul, kAnd>},
+    {"aten::div.Tensor", E::binary<kDiv>},
+    {"aten::div.Scalar", E::binary<kDiv>},
+    {"aten::pow.Tensor_Scalar", E::binary<kPow>},
+    {"aten::pow.Tensor_Tensor", E::binary<kPow>},
+    {"aten::minimum", E::binary<kMin, kAnd>},
+    {"aten::maximum", E::binary<kMax, kOr>},
+    {"aten::neg", E::unary<kNeg>},
+    {"aten::abs", E::unary<kAbs>},
+    {"aten::exp", E::unary<kExp>},
+    {"aten::log", E::unary<kLog>},
+    {"aten::sqrt", E::unary<kSqrt>},
+    {"aten::rsqrt", [](Lower& l) { return l(kReciprocal, {E::unary<kSqrt>(l)}); }},
+    {"aten::reciprocal", E::unary<kReciprocal>},
+    {"aten::sin", E::unary<kSin>},
+    {"aten::cos", E::unary<kCos>},
+    {"aten::tanh", E::unary<kTanh>},
+    {"aten::erf", E::unary<kErf>},
+    {"aten::sigmoid", E::unary<kSigmoid>},
     {"aten::relu",
      [](Lower& l) {
-       if (is_floating(l.out().dtype)) return unary<kRelu>(l);
+       if (is_floating(l.out().dtype)) return E::unary<kRelu>(l);
        return l(kMax, {l.in(0), l.scalar(0.0, l.out().dtype)});
      }},
     {"aten::silu",
@@ -138,8 +94,8 @@ const LoweringRow kRows[] = {
     {"aten::gt.Scalar", comparison<kGreater>},
     {"aten::ge.Tensor", comparison<kGreaterOrEqual>},
     {"aten::ge.Scalar", comparison<kGreaterOrEqual>},
-    {"aten::logical_and", logical<kAnd>},
-    {"aten::logical_or", logical<kOr>},
+    {"aten::logical_and", E::logical<kAnd>},
+    {"aten::logical_or", E::logical<kOr>},
     {"aten::logical_not", [](Lower& l) { return l("onnx::Not", {l.in(0, DType::kBool)}); }},
     {"aten::where.self",
      [](Lower& l) {

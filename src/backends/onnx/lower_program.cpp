@@ -1,27 +1,9 @@
-// Lowering a whole program: checks, sizes from inputs, the walk over the nodes.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-
+// Lowering a whole program, and which weights are stored transposed for it.
 #include "backends/onnx/lower_state.h"
-#include "passes/decompose.h"
+#include "lowering/view_rows.h"
 
 namespace slipway::onnx {
 namespace {
-
-void refuse_unknown(const Graph& graph) {
-  std::map<std::string, int64_t> missing;
-  for (const Node* node : graph.order())
-    if (node->kind == NodeKind::kOp && find_lowering(node->op->name()) == nullptr)
-      ++missing[node->op->name()];
-  if (missing.empty()) return;
-  std::vector<std::string> list;
-  for (const auto& [op, count] : missing) list.push_back(fmt::format("{} x{}", op, count));
-  throw Error(kUnsupported, fmt::format("[onnx] {} ops have no lowering: {}; add rows to "
-                                        "src/backends/onnx/lower_*.cpp",
-                                        missing.size(), fmt::join(list, ", ")));
-}
 
 bool is_op(const Node& node, std::string_view name) {
   return node.kind == NodeKind::kOp && node.op->name() == name;
@@ -55,89 +37,39 @@ std::set<const Node*> read_untransposed(const Graph& graph) {
   return result;
 }
 
-/// Notes where every size of the inputs can be read, inputs that nodes read first.
-void find_places(const Graph& source, LowerState& state) {
-  const std::vector<Node*> order = source.order();
-  for (const bool read : {true, false})
-    for (Node* input : source.inputs()) {
-      if (read != (std::find(order.begin(), order.end(), input) != order.end())) continue;
-      const SymShape& shape = input->types[0].shape;
-      for (size_t axis = 0; axis < shape.size(); ++axis)
-        if (!shape[axis].is_const())
-          state.places.try_emplace(shape[axis].str(), state.lowered.at(input->out()),
-                                   static_cast<int64_t>(axis));
-    }
+const lowering::Rows<Lower>& rows() {
+  static const lowering::Rows<Lower> all = {lowering::ViewRows<Lower>::kRows,
+                                            lowering::SizedRows<Lower>::kRows,
+                                            pointwise_rows(),
+                                            shape_rows(),
+                                            reduction_rows(),
+                                            nn_rows(),
+                                            rounding_rows(),
+                                            index_rows(),
+                                            window_rows()};
+  return all;
 }
 
 }  // namespace
 
-const LoweringRow* find_lowering(std::string_view op) {
-  static const auto table = [] {
-    std::map<std::string_view, const LoweringRow*> rows;
-    for (const LoweringRow* row : all_lowerings()) rows[row->op] = row;
-    return rows;
-  }();
-  const auto at = table.find(op);
-  return at == table.end() ? nullptr : at->second;
-}
-
-std::vector<const LoweringRow*> all_lowerings() {
-  std::vector<const LoweringRow*> rows;
-  for (const auto family : {pointwise_rows(), shape_rows(), reduction_rows(), nn_rows(),
-                            rounding_rows(), index_rows(), window_rows()})
-    for (const LoweringRow& row : family) rows.push_back(&row);
-  return rows;
-}
+const LoweringRow* find_lowering(std::string_view op) { return rows().find(op); }
 
 std::unique_ptr<Graph> lower(const ExportedProgram& program, const LowerOptions& options,
                              std::vector<std::string>* dropped) {
   register_ops(onnx_ops());
   Graph& source = *program.graph;
-  decompose(source, [](const Op& op) { return find_lowering(op.name()) != nullptr; });
-  refuse_unknown(source);
+  lowering::expand_to_rows(source, "onnx",
+                           [](const Op& op) { return find_lowering(op.name()) != nullptr; });
   auto target = std::make_unique<Graph>();
-  LowerState state{*target, options, {}, {}, {}, {}, read_untransposed(source), {}, {}};
+  LowerState state{lowering::State(*target), options, read_untransposed(source), {}, {}};
   for (Node* input : source.inputs())
     state.lowered[input->out()] = target->add_input(input->name, input->types[0]);
-  find_places(source, state);
-  for (Node* node : source.order()) {
-    const ScopeGuard scope(*target, node->scope);
-    switch (node->kind) {
-      case NodeKind::kInput:
-        break;
-      case NodeKind::kWeight:
-        state.lowered[node->out()] = target->add_weight(node->name, node->data);
-        break;
-      case NodeKind::kConstant:
-        state.lowered[node->out()] = state.constant(materialize(*node->data));
-        break;
-      case NodeKind::kOp: {
-        Lower l(state, *node);
-        const LoweringRow& row = *find_lowering(node->op->name());
-        const std::vector<Value> values =
-            row.lower_all != nullptr ? row.lower_all(l) : std::vector<Value>{row.lower(l)};
-        SLIPWAY_ASSERT(values.size() == node->types.size());
-        for (size_t i = 0; i < values.size(); ++i) {
-          if (values[i].type() != node->types[i])
-            throw Error(kInternal,
-                        fmt::format("[onnx] {} lowered to {}, need {}", node->op->name(),
-                                    to_string(values[i].type()), to_string(node->types[i])));
-          state.lowered[node->out(static_cast<int>(i))] = values[i];
-        }
-        break;
-      }
-    }
-  }
+  for (Node* input : lowering::read_inputs_first(source, source.inputs()))
+    state.places.add(state.lowered.at(input->out()));
+  lowering::lower_nodes(source, rows(), "onnx", state);
   for (const Output& output : source.outputs())
     target->add_output(output.name, state.lowered.at(output.value));
-  const std::vector<Node*> live = target->order();
-  const std::vector<Node*> inputs = target->inputs();
-  for (Node* input : inputs) {
-    if (std::find(live.begin(), live.end(), input) != live.end()) continue;
-    if (dropped != nullptr) dropped->push_back(input->name);
-    target->erase_input(input);
-  }
-  target->drop_dead();
+  lowering::drop_unread_inputs(*target, dropped);
   return target;
 }
 

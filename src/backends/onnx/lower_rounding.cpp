@@ -1,23 +1,22 @@
 // Lowering rows: rounding, division with rounding, bits, limits and tests of numbers.
 #include "backends/onnx/lower.h"
+#include "lowering/elementwise.h"
 
 namespace slipway::onnx {
 namespace {
 
-/// Integers are whole already.
-template <const char* kOp>
-Value rounded(Lower& l) {
-  return l.in(0).is_floating() ? l(kOp, {l.in(0)}) : l.in(0);
-}
+using E = lowering::Elementwise<Lower>;
 
-Value truncated(Lower& l, Value x) {
-  return l("onnx::Mul", {l("onnx::Sign", {x}), l("onnx::Floor", {l("onnx::Abs", {x})})});
-}
+constexpr char kMul[] = "onnx::Mul", kAbs[] = "onnx::Abs";
+constexpr char kMin[] = "onnx::Min", kMax[] = "onnx::Max";
+constexpr char kCeil[] = "onnx::Ceil", kFloor[] = "onnx::Floor", kRound[] = "onnx::Round";
+constexpr char kSign[] = "onnx::Sign", kTan[] = "onnx::Tan", kAtan[] = "onnx::Atan";
+constexpr char kIsNaN[] = "onnx::IsNaN", kIsInf[] = "onnx::IsInf";
+constexpr char kAnd[] = "onnx::And", kOr[] = "onnx::Or", kXor[] = "onnx::Xor";
+constexpr char kBitAnd[] = "onnx::BitwiseAnd", kBitOr[] = "onnx::BitwiseOr";
+constexpr char kBitXor[] = "onnx::BitwiseXor";
 
-template <const char* kOp>
-Value unary(Lower& l) {
-  return l(kOp, {l.in(0, l.out().dtype)});
-}
+Value truncated(Lower& l, Value x) { return E::truncated<kMul, kSign, kFloor, kAbs>(l, x); }
 
 /// Integers are neither infinite nor NaN.
 template <const char* kOp>
@@ -25,12 +24,6 @@ Value test(Lower& l) {
   const Value x = l.in(0);
   if (x.is_floating()) return l(kOp, {x});
   return l("onnx::Not", {l("onnx::Equal", {x, x})});
-}
-
-template <const char* kBits, const char* kLogic>
-Value bits(Lower& l) {
-  const DType d = l.out().dtype;
-  return l(d == DType::kBool ? kLogic : kBits, {l.in(0, d), l.operand(1, d)});
 }
 
 /// The remainder with the divisor's sign.
@@ -57,38 +50,23 @@ Value div_mode(Lower& l) {
   return l("onnx::Div", {floor ? l("onnx::Sub", {x, l("onnx::Mod", {x, y})}) : x, y});
 }
 
-Value clamp(Lower& l) {
-  const DType d = l.out().dtype;
-  Value x = l.in(0, d);
-  if (l.has(1)) x = l("onnx::Max", {x, l.operand(1, d)});
-  if (l.has(2)) x = l("onnx::Min", {x, l.operand(2, d)});
-  return x;
-}
-
-constexpr char kCeil[] = "onnx::Ceil", kFloor[] = "onnx::Floor", kRound[] = "onnx::Round";
-constexpr char kSign[] = "onnx::Sign", kTan[] = "onnx::Tan", kAtan[] = "onnx::Atan";
-constexpr char kIsNaN[] = "onnx::IsNaN", kIsInf[] = "onnx::IsInf";
-constexpr char kAnd[] = "onnx::And", kOr[] = "onnx::Or", kXor[] = "onnx::Xor";
-constexpr char kBitAnd[] = "onnx::BitwiseAnd", kBitOr[] = "onnx::BitwiseOr";
-constexpr char kBitXor[] = "onnx::BitwiseXor";
-
 const LoweringRow kRows[] = {
-    {"aten::ceil", rounded<kCeil>},
-    {"aten::floor", rounded<kFloor>},
-    {"aten::round", rounded<kRound>},
+    {"aten::ceil", E::rounded<kCeil>},
+    {"aten::floor", E::rounded<kFloor>},
+    {"aten::round", E::rounded<kRound>},
     {"aten::trunc",
      [](Lower& l) { return l.in(0).is_floating() ? truncated(l, l.in(0)) : l.in(0); }},
-    {"aten::sign", unary<kSign>},
-    {"aten::tan", unary<kTan>},
-    {"aten::atan", unary<kAtan>},
+    {"aten::sign", E::unary<kSign>},
+    {"aten::tan", E::unary<kTan>},
+    {"aten::atan", E::unary<kAtan>},
     {"aten::isnan", test<kIsNaN>},
     {"aten::isinf", test<kIsInf>},
-    {"aten::bitwise_and.Tensor", bits<kBitAnd, kAnd>},
-    {"aten::bitwise_and.Scalar", bits<kBitAnd, kAnd>},
-    {"aten::bitwise_or.Tensor", bits<kBitOr, kOr>},
-    {"aten::bitwise_or.Scalar", bits<kBitOr, kOr>},
-    {"aten::bitwise_xor.Tensor", bits<kBitXor, kXor>},
-    {"aten::bitwise_xor.Scalar", bits<kBitXor, kXor>},
+    {"aten::bitwise_and.Tensor", E::binary<kBitAnd, kAnd>},
+    {"aten::bitwise_and.Scalar", E::binary<kBitAnd, kAnd>},
+    {"aten::bitwise_or.Tensor", E::binary<kBitOr, kOr>},
+    {"aten::bitwise_or.Scalar", E::binary<kBitOr, kOr>},
+    {"aten::bitwise_xor.Tensor", E::binary<kBitXor, kXor>},
+    {"aten::bitwise_xor.Scalar", E::binary<kBitXor, kXor>},
     {"aten::bitwise_not",
      [](Lower& l) {
        return l(l.out().dtype == DType::kBool ? "onnx::Not" : "onnx::BitwiseNot", {l.in(0)});
@@ -109,7 +87,7 @@ const LoweringRow kRows[] = {
        const DType d = l.out().dtype;
        return l("onnx::Mod", {l.in(0, d), l.operand(1, d), named("fmod", 1)});
      }},
-    {"aten::clamp", clamp},
+    {"aten::clamp", E::clamp<kMin, kMax>},
 };
 
 }  // namespace

@@ -2,12 +2,12 @@
 #include <limits>
 
 #include "backends/onnx/lower.h"
-#include "ir/ops/window.h"
+#include "lowering/window.h"
 
 namespace slipway::onnx {
 namespace {
 
-std::vector<Sym> syms(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
+using lowering::syms, lowering::with_batch;
 
 /// Before every axis, then behind every axis.
 std::vector<Sym> both_sides(const std::vector<int64_t>& padding) {
@@ -16,21 +16,9 @@ std::vector<Sym> both_sides(const std::vector<int64_t>& padding) {
   return pads;
 }
 
-/// Runs f on x with a batch axis in front, added and taken away where there is none.
-template <class F>
-Value with_batch(Lower& l, size_t axes, F f) {
-  const Value x = l.in(0);
-  if (static_cast<size_t>(x.rank()) == axes + 2) return f(x, l.out());
-  SymShape in = x.shape(), out = l.out().shape;
-  in.insert(in.begin(), 1);
-  out.insert(out.begin(), 1);
-  const Value one = l.typed("onnx::Unsqueeze", {x, l.ints({0})}, {x.dtype(), in});
-  return l.typed("onnx::Squeeze", {f(one, ValueType{x.dtype(), out}), l.ints({0})}, l.out());
-}
-
 Value convolution(Lower& l) {
   const ops::Window w = ops::convolution_window(l.args());
-  return with_batch(l, w.axes(), [&](Value x, ValueType type) {
+  return with_batch(l, w, [&](Value x, ValueType type) {
     if (w.transposed)
       return l.typed(
           "onnx::ConvTranspose",
@@ -48,7 +36,7 @@ Value convolution(Lower& l) {
 
 Value max_pool(Lower& l) {
   const ops::Window w = ops::pooling_window(l.args());
-  return with_batch(l, w.axes(), [&](Value x, ValueType type) {
+  return with_batch(l, w, [&](Value x, ValueType type) {
     return l.typed("onnx::MaxPool",
                    {x, named("dilations", syms(w.dilation)), named("kernel_shape", syms(w.kernel)),
                     named("pads", both_sides(w.padding)), named("strides", syms(w.stride))},
@@ -60,7 +48,7 @@ Value max_pool(Lower& l) {
 Value avg_pool(Lower& l) {
   const ops::Window w = ops::pooling_window(l.args());
   const bool other = l.args().size() > 6 && l.has(6);
-  const Value averaged = with_batch(l, w.axes(), [&](Value x, ValueType type) {
+  const Value averaged = with_batch(l, w, [&](Value x, ValueType type) {
     return l.typed("onnx::AveragePool",
                    {x, named("count_include_pad", other || l.args().flag(5) ? 1 : 0),
                     named("kernel_shape", syms(w.kernel)), named("pads", both_sides(w.padding)),
@@ -68,20 +56,14 @@ Value avg_pool(Lower& l) {
                    std::move(type));
   });
   if (!other) return averaged;
-  double area = 1;
-  for (const int64_t k : w.kernel) area *= static_cast<double>(k);
-  return l("onnx::Mul", {averaged, l.scalar(area / l.args().number(6), l.out().dtype)});
+  return l("onnx::Mul", {averaged, l.scalar(w.area() / l.args().number(6), l.out().dtype)});
 }
 
 Value pad(Lower& l) {
   const Value x = l.in(0);
-  const auto rank = static_cast<size_t>(x.rank());
-  const std::vector<Sym>& given = l.args().syms(1);
-  SymShape pads(2 * rank, Sym(0));
-  for (size_t i = 0; i < given.size() / 2; ++i) {
-    pads[rank - 1 - i] = given[2 * i];
-    pads[2 * rank - 1 - i] = given[2 * i + 1];
-  }
+  const ops::Padding padding = ops::padding_of(l.args(), x.shape().size());
+  SymShape pads = padding.before;
+  pads.insert(pads.end(), padding.behind.begin(), padding.behind.end());
   const std::string& mode = l.args().text(2);
   if (mode != "constant")
     return l.typed("onnx::Pad",

@@ -1,48 +1,18 @@
 // The ONNX ops that lowering emits. Positional arguments are inputs, keyword ones attributes.
 #include "backends/onnx/lower.h"
+#include "ir/ops/infer.h"
+#include "lowering/infer.h"
 
 namespace slipway::onnx {
 namespace {
 
-SymShape broadcast(const Args& a, const SymShape& x, const SymShape& y) {
-  const size_t rank = std::max(x.size(), y.size());
-  SymShape out(rank);
-  for (size_t i = 0; i < rank; ++i) {
-    const Sym p = i + x.size() >= rank ? x[i + x.size() - rank] : Sym(1);
-    const Sym q = i + y.size() >= rank ? y[i + y.size() - rank] : Sym(1);
-    if (p != q && !p.is_const(1) && !q.is_const(1))
-      a.fail("shapes " + shape_string(x) + " and " + shape_string(y) + " do not broadcast");
-    out[i] = p.is_const(1) ? q : p;
-  }
-  return out;
-}
-
-/// ONNX converts nothing by itself: both sides must have one dtype.
-std::vector<ValueType> two(const Args& a) {
-  if (a.type(0).dtype != a.type(1).dtype)
-    a.fail("got " + to_string(a.type(0)) + " and " + to_string(a.type(1)) + ", need one dtype");
-  return {{a.type(0).dtype, broadcast(a, a.type(0).shape, a.type(1).shape)}};
-}
-
-std::vector<ValueType> two_to_bool(const Args& a) { return {{DType::kBool, two(a)[0].shape}}; }
-
-std::vector<ValueType> self(const Args& a) { return {a.type(0)}; }
-
-std::vector<ValueType> self_to_bool(const Args& a) { return {{DType::kBool, a.type(0).shape}}; }
-
-std::vector<ValueType> where(const Args& a) {
-  if (a.type(1).dtype != a.type(2).dtype) a.fail("both branches must have one dtype");
-  return {{a.type(1).dtype,
-           broadcast(a, a.type(0).shape, broadcast(a, a.type(1).shape, a.type(2).shape))}};
-}
-
-std::vector<ValueType> cast(const Args& a) { return {{a.dtype(1), a.type(0).shape}}; }
+using namespace lowering;  // types of ops that convert nothing
 
 std::vector<ValueType> matmul(const Args& a) {
   const SymShape &x = a.type(0).shape, &y = a.type(1).shape;
   if (x.size() < 2 || y.size() < 2 || a.type(0).dtype != a.type(1).dtype)
     a.fail("needs matrices of one dtype");
-  SymShape out = broadcast(a, {x.begin(), x.end() - 2}, {y.begin(), y.end() - 2});
+  SymShape out = ops::broadcast({x.begin(), x.end() - 2}, {y.begin(), y.end() - 2});
   out.push_back(x[x.size() - 2]);
   out.push_back(y.back());
   return {{a.type(0).dtype, out}};
@@ -61,17 +31,6 @@ std::vector<ValueType> shape(const Args& a) {
   return {{DType::kI64, {std::max<int64_t>(0, std::min(end, rank) - start)}}};
 }
 
-std::vector<ValueType> concat(const Args& a) {
-  const std::vector<Value>& parts = a.values(0);
-  ValueType out = parts.at(0).type();
-  const auto axis = static_cast<size_t>(a.axis(1, parts[0].rank()));
-  for (size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i].dtype() != out.dtype) a.fail("the parts must have one dtype");
-    out.shape[axis] = out.shape[axis] + parts[i].dim(static_cast<int64_t>(axis));
-  }
-  return {out};
-}
-
 std::vector<ValueType> gather(const Args& a) {
   const SymShape &data = a.type(0).shape, &indices = a.type(1).shape;
   const auto axis = static_cast<size_t>(a.axis(2, static_cast<int64_t>(data.size())));
@@ -79,10 +38,6 @@ std::vector<ValueType> gather(const Args& a) {
   out.insert(out.end(), indices.begin(), indices.end());
   out.insert(out.end(), data.begin() + static_cast<int64_t>(axis) + 1, data.end());
   return {{a.type(0).dtype, out}};
-}
-
-std::vector<ValueType> gather_elements(const Args& a) {
-  return {{a.type(0).dtype, a.type(1).shape}};
 }
 
 const OpRow kRows[] = {
@@ -119,8 +74,8 @@ const OpRow kRows[] = {
      .traits = kCommutes},
     {.schema = "onnx::Or(Tensor A, Tensor B) -> Tensor", .infer = two_to_bool, .traits = kCommutes},
     {.schema = "onnx::Not(Tensor X) -> Tensor", .infer = self},
-    {.schema = "onnx::Where(Tensor condition, Tensor X, Tensor Y) -> Tensor", .infer = where},
-    {.schema = "onnx::Cast(Tensor input, *, ScalarType to) -> Tensor", .infer = cast},
+    {.schema = "onnx::Where(Tensor condition, Tensor X, Tensor Y) -> Tensor", .infer = choice},
+    {.schema = "onnx::Cast(Tensor input, *, ScalarType to) -> Tensor", .infer = converted},
     {.schema = "onnx::ReduceMean(Tensor data, Tensor? axes=None, *, int keepdims=1) -> Tensor",
      .infer = nullptr},
     {.schema = "onnx::ReduceSum(Tensor data, Tensor? axes=None, *, int keepdims=1) -> Tensor",
@@ -141,14 +96,14 @@ const OpRow kRows[] = {
     {.schema = "onnx::Unsqueeze(Tensor data, Tensor axes) -> Tensor", .infer = nullptr},
     {.schema = "onnx::Squeeze(Tensor data, Tensor axes) -> Tensor", .infer = nullptr},
     {.schema = "onnx::Expand(Tensor input, Tensor shape) -> Tensor", .infer = nullptr},
-    {.schema = "onnx::Concat(Tensor[] inputs, *, int axis) -> Tensor", .infer = concat},
+    {.schema = "onnx::Concat(Tensor[] inputs, *, int axis) -> Tensor", .infer = joined},
     {.schema = "onnx::Slice(Tensor data, Tensor starts, Tensor ends, Tensor axes, Tensor steps) -> "
                "Tensor",
      .infer = nullptr},
     {.schema = "onnx::Gather(Tensor data, Tensor indices, *, int axis=0) -> Tensor",
      .infer = gather},
     {.schema = "onnx::GatherElements(Tensor data, Tensor indices, *, int axis=0) -> Tensor",
-     .infer = gather_elements},
+     .infer = at_indices},
     {.schema = "onnx::ScatterND(Tensor data, Tensor indices, Tensor updates, *, "
                "str reduction='none') -> Tensor",
      .infer = self},

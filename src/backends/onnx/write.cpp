@@ -8,8 +8,9 @@
 #include <set>
 
 #include "base/data_file.h"
-#include "backends/onnx/names.h"
 #include "base/output.h"
+#include "ir/leaf_names.h"
+#include "lowering/file_names.h"
 #include "onnx/onnx-ml.pb.h"
 
 namespace slipway::onnx {
@@ -113,7 +114,7 @@ void add_attribute(pb::NodeProto* node, const SchemaArg& arg, const Arg& value) 
   }
 }
 
-void add_node(pb::GraphProto* graph, const Node& node, const Names& names) {
+void add_node(pb::GraphProto* graph, const Node& node, const lowering::FileNames& names) {
   auto* out = graph->add_node();
   const std::string& op = node.op->name();
   const size_t colon = op.find("::");
@@ -171,7 +172,7 @@ pb::ModelProto build(const Graph& graph, const std::map<std::string, ValueRange>
   add_metadata(model, graph, ranges, options);
   auto* out = model.mutable_graph();
   out->set_name(options.graph_name);
-  const Names names(graph);
+  const lowering::FileNames names(graph);
   const std::string data_name =
       options.data_file.empty() ? data_file_name(component) : options.data_file;
   for (const Node* input : graph.inputs()) {

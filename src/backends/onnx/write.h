@@ -35,10 +35,6 @@ struct WriteSummary {
   std::vector<std::string> data_files;  ///< names, in order; none where everything is inline
 };
 
-/// The name an input or output has in the file: `input.X` / `output.X` where X is both.
-std::string input_name(const Graph& graph, const std::string& leaf);
-std::string output_name(const Graph& graph, const std::string& leaf);
-
 /// `component.onnx.data`.
 std::string data_file_name(const std::string& component);
 

@@ -1,6 +1,7 @@
 // Lowering rows: lookups and writes by several indices, scattering, order.
 #include "backends/openvino/lower.h"
 #include "ir/ops/index_plan.h"
+#include "lowering/view_rows.h"
 
 namespace slipway::openvino {
 namespace {
@@ -15,31 +16,6 @@ Value stacked(Lower& l, const ops::IndexPlan& plan) {
   return l.concat(parts, axis);
 }
 
-/// Indexed axes first.
-std::vector<int64_t> indexed_first(const ops::IndexPlan& plan) {
-  std::vector<int64_t> axes = plan.axes;
-  axes.insert(axes.end(), plan.others.begin(), plan.others.end());
-  return axes;
-}
-
-std::vector<int64_t> inverse(const std::vector<int64_t>& axes) {
-  std::vector<int64_t> back(axes.size());
-  for (size_t i = 0; i < axes.size(); ++i)
-    back[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
-  return back;
-}
-
-/// From [others before, picked, others behind] to [picked, others].
-std::vector<int64_t> picked_first(const ops::IndexPlan& plan) {
-  const auto picked = static_cast<int64_t>(plan.picked.size());
-  const auto rank = static_cast<int64_t>(plan.result.size());
-  std::vector<int64_t> axes;
-  for (int64_t i = 0; i < picked; ++i) axes.push_back(plan.place + i);
-  for (int64_t i = 0; i < rank; ++i)
-    if (i < plan.place || i >= plan.place + picked) axes.push_back(i);
-  return axes;
-}
-
 Value index(Lower& l) {
   const ops::IndexPlan plan = ops::index_plan(l.args());
   if (plan.axes.size() == 1)
@@ -47,32 +23,25 @@ Value index(Lower& l) {
   ValueType type{l.out().dtype, plan.picked};
   for (const int64_t axis : plan.others) type.shape.push_back(l.in(0).dim(axis));
   const Value found =
-      l.typed("ov::GatherND", {l.permute(l.in(0), indexed_first(plan)), stacked(l, plan)}, type);
-  return l.permute(found, inverse(picked_first(plan)));
+      l.typed("ov::GatherND", {l.permute(l.in(0), plan.indexed_first()), stacked(l, plan)}, type);
+  return l.permute(found, ops::inverse(plan.picked_first()));
 }
 
 Value index_put(Lower& l) {
   const ops::IndexPlan plan = ops::index_plan(l.args());
-  const std::vector<int64_t> axes = indexed_first(plan);
-  const Value values = l.permute(l.expand(l.in(2), plan.result), picked_first(plan));
+  const std::vector<int64_t> axes = plan.indexed_first();
+  const Value values = l.permute(l.expand(l.in(2), plan.result), plan.picked_first());
   const Value written =
       l("ov::ScatterNDUpdate", {l.permute(l.in(0), axes), stacked(l, plan), values,
                                 named("reduction", l.args().flag(3) ? "sum" : "none")});
-  return l.permute(written, inverse(axes));
-}
-
-/// The part of the source that the index reads.
-Value updates(Lower& l) {
-  const SymShape& wanted = l.in(2).shape();
-  if (!std::holds_alternative<Value>(l.args()[3]))
-    return l.expand(l.operand(3, l.out().dtype), wanted);
-  return l.corner(l.in(3), wanted);
+  return l.permute(written, ops::inverse(axes));
 }
 
 Value scattered(Lower& l, const char* reduction) {
   const auto axis = static_cast<double>(l.args().axis(1, l.in(0).rank()));
-  return l("ov::ScatterElementsUpdate", {l.in(0), l.in(2), updates(l), l.scalar(axis, DType::kI64),
-                                         named("reduction", reduction)});
+  return l("ov::ScatterElementsUpdate",
+           {l.in(0), l.in(2), lowering::scatter_updates(l), l.scalar(axis, DType::kI64),
+            named("reduction", reduction)});
 }
 
 Value scatter_reduce(Lower& l) {
@@ -80,7 +49,7 @@ Value scatter_reduce(Lower& l) {
   const auto axis = static_cast<double>(l.args().axis(1, l.in(0).rank()));
   const std::string reduction = reduce == "amax" ? "max" : reduce == "amin" ? "min" : reduce;
   return l("ov::ScatterElementsUpdate",
-           {l.in(0), l.in(2), updates(l), l.scalar(axis, DType::kI64),
+           {l.in(0), l.in(2), lowering::scatter_updates(l), l.scalar(axis, DType::kI64),
             named("reduction", reduction), named("use_init_val", l.args().flag(5))});
 }
 

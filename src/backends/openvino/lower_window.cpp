@@ -2,22 +2,12 @@
 #include <limits>
 
 #include "backends/openvino/lower.h"
-#include "ir/ops/window.h"
+#include "lowering/window.h"
 
 namespace slipway::openvino {
 namespace {
 
-std::vector<Sym> syms(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
-
-/// Runs f on x with a batch axis in front, added and taken away where there is none.
-template <class F>
-Value with_batch(Lower& l, size_t axes, F f) {
-  const Value x = l.in(0);
-  if (static_cast<size_t>(x.rank()) == axes + 2) return f(x, l.out());
-  SymShape out = l.out().shape;
-  out.insert(out.begin(), 1);
-  return l.squeeze(f(l.unsqueeze(x, 0), ValueType{x.dtype(), out}), 0);
-}
+using lowering::syms, lowering::with_batch;
 
 /// [out, in, kernel] as [groups, out / groups, in, kernel]; the first axis is "in" of a transposed
 /// one.
@@ -33,7 +23,7 @@ Value convolution(Lower& l) {
   const ops::Window w = ops::convolution_window(l.args());
   const Value kernel = filters(l, w);
   const bool one = w.groups == 1;
-  return with_batch(l, w.axes(), [&](Value x, const ValueType& type) {
+  return with_batch(l, w, [&](Value x, const ValueType& type) {
     const OpArg strides = named("strides", syms(w.stride));
     const OpArg dilations = named("dilations", syms(w.dilation));
     const OpArg begin = named("pads_begin", syms(w.padding));
@@ -54,7 +44,7 @@ Value convolution(Lower& l) {
 
 Value max_pool(Lower& l) {
   const ops::Window w = ops::pooling_window(l.args());
-  return with_batch(l, w.axes(), [&](Value x, const ValueType& type) {
+  return with_batch(l, w, [&](Value x, const ValueType& type) {
     return l.typed_all("ov::MaxPool",
                        {x, named("strides", syms(w.stride)), named("dilations", syms(w.dilation)),
                         named("pads_begin", syms(w.padding)), named("pads_end", syms(w.padding)),
@@ -67,7 +57,7 @@ Value max_pool(Lower& l) {
 Value avg_pool(Lower& l) {
   const ops::Window w = ops::pooling_window(l.args());
   const bool other = l.args().size() > 6 && l.has(6);
-  const Value averaged = with_batch(l, w.axes(), [&](Value x, const ValueType& type) {
+  const Value averaged = with_batch(l, w, [&](Value x, const ValueType& type) {
     return l.typed("ov::AvgPool",
                    {x, named("kernel", syms(w.kernel)), named("strides", syms(w.stride)),
                     named("pads_begin", syms(w.padding)), named("pads_end", syms(w.padding)),
@@ -75,25 +65,17 @@ Value avg_pool(Lower& l) {
                    type);
   });
   if (!other) return averaged;
-  double area = 1;
-  for (const int64_t k : w.kernel) area *= static_cast<double>(k);
-  return l("ov::Multiply", {averaged, l.scalar(area / l.args().number(6), l.out().dtype)});
+  return l("ov::Multiply", {averaged, l.scalar(w.area() / l.args().number(6), l.out().dtype)});
 }
 
 Value pad(Lower& l) {
   const Value x = l.in(0);
-  const auto rank = static_cast<size_t>(x.rank());
-  const std::vector<Sym>& given = l.args().syms(1);
-  SymShape begin(rank, Sym(0)), end(rank, Sym(0));
-  for (size_t i = 0; i < given.size() / 2; ++i) {
-    begin[rank - 1 - i] = given[2 * i];
-    end[rank - 1 - i] = given[2 * i + 1];
-  }
+  const ops::Padding padding = ops::padding_of(l.args(), x.shape().size());
   const std::string& mode = l.args().text(2);
   const Value value =
       mode == "constant" ? l.scalar(l.has(3) ? l.args().number(3) : 0.0, x.dtype()) : Value();
   return l.typed("ov::Pad",
-                 {x, l.sizes(begin), l.sizes(end), value,
+                 {x, l.sizes(padding.before), l.sizes(padding.behind), value,
                   named("pad_mode", mode == "replicate" ? "edge" : mode)},
                  l.out());
 }

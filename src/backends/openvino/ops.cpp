@@ -2,56 +2,12 @@
 #include <algorithm>
 
 #include "backends/openvino/lower.h"
+#include "lowering/infer.h"
 
 namespace slipway::openvino {
 namespace {
 
-SymShape broadcast(const Args& a, const SymShape& x, const SymShape& y) {
-  const size_t rank = std::max(x.size(), y.size());
-  SymShape out(rank);
-  for (size_t i = 0; i < rank; ++i) {
-    const Sym p = i + x.size() >= rank ? x[i + x.size() - rank] : Sym(1);
-    const Sym q = i + y.size() >= rank ? y[i + y.size() - rank] : Sym(1);
-    if (p != q && !p.is_const(1) && !q.is_const(1))
-      a.fail("shapes " + shape_string(x) + " and " + shape_string(y) + " do not broadcast");
-    out[i] = p.is_const(1) ? q : p;
-  }
-  return out;
-}
-
-/// OpenVINO converts nothing by itself: both sides must have one dtype.
-std::vector<ValueType> two(const Args& a) {
-  if (a.type(0).dtype != a.type(1).dtype)
-    a.fail("got " + to_string(a.type(0)) + " and " + to_string(a.type(1)) + ", need one dtype");
-  return {{a.type(0).dtype, broadcast(a, a.type(0).shape, a.type(1).shape)}};
-}
-
-std::vector<ValueType> two_to_bool(const Args& a) { return {{DType::kBool, two(a)[0].shape}}; }
-
-std::vector<ValueType> self(const Args& a) { return {a.type(0)}; }
-
-std::vector<ValueType> self_to_bool(const Args& a) { return {{DType::kBool, a.type(0).shape}}; }
-
-std::vector<ValueType> select(const Args& a) {
-  if (a.type(1).dtype != a.type(2).dtype) a.fail("both branches must have one dtype");
-  return {{a.type(1).dtype,
-           broadcast(a, a.type(0).shape, broadcast(a, a.type(1).shape, a.type(2).shape))}};
-}
-
-std::vector<ValueType> convert(const Args& a) { return {{a.dtype(1), a.type(0).shape}}; }
-
-std::vector<ValueType> concat(const Args& a) {
-  const std::vector<Value>& parts = a.values(0);
-  ValueType out = parts.at(0).type();
-  const auto axis = static_cast<size_t>(a.axis(1, parts[0].rank()));
-  for (size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i].dtype() != out.dtype) a.fail("the parts must have one dtype");
-    out.shape[axis] = out.shape[axis] + parts[i].dim(static_cast<int64_t>(axis));
-  }
-  return {out};
-}
-
-std::vector<ValueType> at_indices(const Args& a) { return {{a.type(0).dtype, a.type(1).shape}}; }
+using namespace lowering;  // types of ops that convert nothing
 
 std::vector<ValueType> attention(const Args& a) {
   SymShape out = a.type(0).shape;
@@ -124,9 +80,9 @@ const OpRow kRows[] = {
      .infer = self_to_bool},
     {.schema = "ov::Select(Tensor cond, Tensor then, Tensor else, *, str auto_broadcast='numpy') "
                "-> Tensor",
-     .infer = select},
+     .infer = choice},
     {.schema = "ov::Convert(Tensor data, *, ScalarType destination_type) -> Tensor",
-     .infer = convert},
+     .infer = converted},
     unary("ov::SoftMax(Tensor data, *, int axis) -> Tensor"),
     unary("ov::LogSoftmax(Tensor data, *, int axis) -> Tensor"),
     unary("ov::CumSum(Tensor data, Tensor axis, *, bool exclusive=False, bool reverse=False) -> "
@@ -143,7 +99,7 @@ const OpRow kRows[] = {
     {.schema = "ov::ScaledDotProductAttention(Tensor query, Tensor key, Tensor value, "
                "Tensor? attention_mask=None, Tensor? scale=None, *, bool causal=False) -> Tensor",
      .infer = attention},
-    {.schema = "ov::Concat(Tensor[] inputs, *, int axis) -> Tensor", .infer = concat},
+    {.schema = "ov::Concat(Tensor[] inputs, *, int axis) -> Tensor", .infer = joined},
     stated("ov::Reshape(Tensor data, Tensor pattern, *, bool special_zero) -> Tensor"),
     stated("ov::Transpose(Tensor data, Tensor order) -> Tensor"),
     stated("ov::Unsqueeze(Tensor data, Tensor axes) -> Tensor"),

@@ -7,9 +7,10 @@
 #include <set>
 
 #include "backends/openvino/lower.h"
-#include "backends/openvino/names.h"
 #include "backends/openvino/xml.h"
 #include "base/output.h"
+#include "ir/leaf_names.h"
+#include "lowering/file_names.h"
 
 namespace slipway::openvino {
 namespace {
@@ -301,7 +302,7 @@ class Document {
   }
 
   const Graph& graph_;
-  Names names_;
+  lowering::FileNames names_;
   DataFile& data_;
   WriteSummary& summary_;
   Xml xml_;

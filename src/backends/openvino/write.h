@@ -28,10 +28,6 @@ struct WriteSummary {
   int64_t nodes = 0, constants = 0;
 };
 
-/// The name an input or output has in the file: `input.X` / `output.X` where X is both.
-std::string input_name(const Graph& graph, const std::string& leaf);
-std::string output_name(const Graph& graph, const std::string& leaf);
-
 /// Writes `folder/openvino_<component>.xml` and `.bin`, IR version 11. Weights are streamed in
 /// pieces by all cores; nothing is gathered. One Lazy object is stored once. The same program gives
 /// the same bytes. `ranges` and the bounds of symbols become rt_info (FORMAT.md).

@@ -32,4 +32,27 @@ IndexPlan index_plan(const Args& a) {
   return plan;
 }
 
+std::vector<int64_t> IndexPlan::indexed_first() const {
+  std::vector<int64_t> all = axes;
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+std::vector<int64_t> IndexPlan::picked_first() const {
+  const auto count = static_cast<int64_t>(picked.size());
+  const auto rank = static_cast<int64_t>(result.size());
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < count; ++i) all.push_back(place + i);
+  for (int64_t i = 0; i < rank; ++i)
+    if (i < place || i >= place + count) all.push_back(i);
+  return all;
+}
+
+std::vector<int64_t> inverse(const std::vector<int64_t>& axes) {
+  std::vector<int64_t> back(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i)
+    back[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
+  return back;
+}
+
 }  // namespace slipway::ops

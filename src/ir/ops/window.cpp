@@ -101,4 +101,20 @@ SymShape windowed(const Window& w, const SymShape& input, SymShape lead) {
   return lead;
 }
 
+double Window::area() const {
+  double area = 1;
+  for (const int64_t k : kernel) area *= static_cast<double>(k);
+  return area;
+}
+
+Padding padding_of(const Args& a, size_t rank) {
+  Padding result{SymShape(rank, Sym(0)), SymShape(rank, Sym(0))};
+  const std::vector<Sym>& given = a.syms(1);
+  for (size_t i = 0; i < given.size() / 2; ++i) {
+    result.before[rank - 1 - i] = given[2 * i];
+    result.behind[rank - 1 - i] = given[2 * i + 1];
+  }
+  return result;
+}
+
 }  // namespace slipway::ops

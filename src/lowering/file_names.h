@@ -1,4 +1,4 @@
-// Names of nodes and values in an ONNX file.
+// Names of nodes and values in files that name every one of them.
 #pragma once
 
 #include <map>
@@ -7,13 +7,13 @@
 
 #include "ir/graph.h"
 
-namespace slipway::onnx {
+namespace slipway::lowering {
 
 /// Unique names for every node and value of a graph, from the module path that made the node:
 /// "/model/layers.0/mlp/MatMul", its value the same with "_output_0". Deterministic.
-class Names {
+class FileNames {
  public:
-  explicit Names(const Graph& graph);
+  explicit FileNames(const Graph& graph);
 
   const std::string& of(const Node& node) const { return nodes_.at(&node); }
   const std::string& of(Value value) const { return values_.at(value); }
@@ -27,4 +27,4 @@ class Names {
   std::map<std::string, int64_t> next_;
 };
 
-}  // namespace slipway::onnx
+}  // namespace slipway::lowering
