@@ -13,15 +13,6 @@ namespace {
 /// The release of the extension whose ops are written.
 constexpr const char* kExtensionVersion = "2026.4.1.0";
 
-bool is_byte_level(const Part& part) {
-  if (part.is_null()) return false;
-  if (part.type() == "ByteLevel") return true;
-  if (part.type() != "Sequence") return false;
-  for (const Part& step : part["pretokenizers"].list())
-    if (is_byte_level(step)) return true;
-  return false;
-}
-
 std::map<std::string, std::string> info_of(const Part& tokenizer, const Templates& templates,
                                            const TokenizerOptions& options) {
   std::map<std::string, std::string> info = {
@@ -55,12 +46,8 @@ void write_tokenizer(const Json& json, const TokenizerOptions& options,
   StringGraph forward("tokenizer");
   Pieces pieces(forward, forward.parameter("string_input", {Element::kString, {-1}}));
   add_first_metaspace(pieces, pre_tokenizer, normalizer, added);
-  mark_added_tokens(pieces, added, &AddedToken::normalized, false);
-  add_normalizer(pieces, normalizer);
-  mark_added_tokens(pieces, added, &AddedToken::normalized, true);
-  add_pre_tokenizer(pieces, pre_tokenizer);
-  const Alphabet alphabet =
-      is_byte_level(pre_tokenizer) ? Alphabet::kBytes : Alphabet::kCharacters;
+  add_normalizer(pieces, normalizer, added);
+  const Alphabet alphabet = add_pre_tokenizer(pieces, pre_tokenizer);
   add_post(forward, add_model(pieces, model, vocabulary, added, alphabet), templates, options.post);
 
   StringGraph backward("detokenizer");

@@ -80,13 +80,19 @@ void warn_of_ignored_merges(const Part& model, const BytePairs& pairs,
                              count, quote(example)));
 }
 
-Ports add_bpe(const Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
+/// Its own name for a byte would become that byte: the op's vocabulary is one for both.
+void keep_names_of_bytes(Pieces& pieces) {
+  pieces.split("<(?=0x[0-9A-F]{2}>)", SplitMode::kIsolate);
+}
+
+Ports add_bpe(Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
               const std::vector<AddedToken>& added, Alphabet alphabet) {
   refuse_options(model);
   const BytePairs pairs = BytePairs::from(model, vocabulary, alphabet);
   refuse_unknown(model, pairs, alphabet);
   check_added(model, pairs, added, alphabet);
   warn_of_ignored_merges(model, pairs, vocabulary, added, alphabet);
+  if (model["byte_fallback"].flag(false)) keep_names_of_bytes(pieces);
   StringGraph& graph = pieces.graph();
   Ports inputs = pieces.ports();
   append(inputs, graph.texts(pairs.tokens));
@@ -114,6 +120,70 @@ Ports add_bpe(const Pieces& pieces, const Part& model, const Vocabulary& vocabul
                    inputs, kRaggedIds);
 }
 
+/// Pieces that are longer become the unknown token; the op itself counts bytes.
+Ports add_word_piece(Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
+                     const std::vector<AddedToken>& added) {
+  const std::string unknown = model["unk_token"].text();
+  const auto id = vocabulary.ids.find(unknown);
+  if (id == vocabulary.ids.end()) model["unk_token"].invalid("a token of the vocabulary");
+  const Part most = model["max_input_chars_per_word"];
+  const int64_t limit = most.is_null() ? 100 : most.integer();
+  constexpr int64_t kMostRepeats = 65'000;  // of PCRE2
+  if (limit > kMostRepeats) most.invalid("a number up to 65000");
+  pieces.replace(fmt::format("^[\\s\\S]{{{},}}\\z", limit + 1), unknown);
+  StringGraph& graph = pieces.graph();
+  Ports inputs = pieces.ports();
+  append(inputs, graph.texts(all_tokens(vocabulary, added)));
+  inputs.push_back(graph.scalar(static_cast<int32_t>(id->second)));
+  const Part prefix = model["continuing_subword_prefix"];
+  constexpr int64_t kBytesOfCharacter = 4;
+  return graph.add("WordpieceTokenizer", "extension",
+                   {{"suffix_indicator", prefix.is_null() ? "##" : prefix.text()},
+                    {"max_bytes_per_word",
+                     std::to_string(std::max<int64_t>(kBytesOfCharacter * limit,
+                                                      static_cast<int64_t>(unknown.size())))}},
+                   inputs, kRaggedIds);
+}
+
+/// One token for a text, whatever it is: added tokens win against all that could be put together.
+constexpr float kCertain = 1000;
+
+Ports add_unigram(const Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
+                  const std::vector<AddedToken>& added) {
+  if (vocabulary.scores.empty()) model["vocab"].invalid("a list of tokens with their scores");
+  if (model["byte_fallback"].flag(false))
+    model["byte_fallback"].unsupported("is on, and OpenVINO's Unigram op has no bytes");
+  const Part unknown = model["unk_id"];
+  if (unknown.is_null()) unknown.unsupported("is missing, and OpenVINO's Unigram op needs one");
+  if (unknown.integer() >= static_cast<int64_t>(vocabulary.scores.size()))
+    unknown.invalid("an id of the vocabulary");
+  std::vector<std::string> tokens = all_tokens(vocabulary, added);
+  std::vector<float> scores = vocabulary.scores;
+  // A score that is never the least: the least sets that of unknown characters.
+  scores.resize(tokens.size(), kCertain);
+  for (const AddedToken& token : added) {
+    const auto id = static_cast<size_t>(token.id);
+    if (id == static_cast<size_t>(unknown.integer())) continue;
+    scores[id] = kCertain;
+  }
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    const auto known = vocabulary.ids.find(tokens[id]);
+    const bool repeats = known != vocabulary.ids.end() && id < vocabulary.tokens.size() &&
+                         known->second != static_cast<int64_t>(id);
+    // The op's tree takes no text twice and no empty one: these are no UTF-8.
+    if (tokens[id].empty() || repeats) tokens[id] = fmt::format("\xFF{}", id);
+  }
+  StringGraph& graph = pieces.graph();
+  Ports inputs = pieces.ports();
+  append(inputs, graph.texts(tokens));
+  inputs.push_back(graph.floats(scores));
+  return graph.add("UnigramTokenizer", "extension",
+                   {{"byte_fallback", "false"},
+                    {"unk_token_id", std::to_string(unknown.integer())},
+                    {"fuse_unk", "true"}},
+                   inputs, kRaggedIds);
+}
+
 }  // namespace
 
 std::vector<std::string> all_tokens(const Vocabulary& vocabulary,
@@ -127,10 +197,12 @@ std::vector<std::string> all_tokens(const Vocabulary& vocabulary,
   return tokens;
 }
 
-Ports add_model(const Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
+Ports add_model(Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
                 const std::vector<AddedToken>& added, Alphabet alphabet) {
   const std::string type = model.type();
   if (type == "BPE") return add_bpe(pieces, model, vocabulary, added, alphabet);
+  if (type == "WordPiece") return add_word_piece(pieces, model, vocabulary, added);
+  if (type == "Unigram") return add_unigram(pieces, model, vocabulary, added);
   model.unsupported("has no counterpart among OpenVINO's string ops");
 }
 

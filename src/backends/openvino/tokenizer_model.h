@@ -8,13 +8,10 @@
 
 namespace slipway::openvino {
 
-/// What the characters of a vocabulary stand for.
-enum class Alphabet { kCharacters, kBytes };
-
 /// Adds `model` behind the pieces. Gives row begins, row ends and ids, int32. Throws
 /// Error{kUnsupported} naming what OpenVINO's op cannot do, Error{kInvalid} for a model that is
 /// broken.
-Ports add_model(const Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
+Ports add_model(Pieces& pieces, const Part& model, const Vocabulary& vocabulary,
                 const std::vector<AddedToken>& added, Alphabet alphabet);
 
 /// The tokens of the model and the added ones by id, in their own writing.

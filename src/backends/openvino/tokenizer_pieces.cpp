@@ -1,6 +1,8 @@
 // Rows of pieces of text inside a graph.
 #include "backends/openvino/tokenizer_pieces.h"
 
+#include "slipway/error.h"
+
 namespace slipway::openvino {
 
 Pieces::Pieces(StringGraph& graph, Port texts) : graph_(graph) {
@@ -35,13 +37,13 @@ void Pieces::change(std::string_view op, const Attributes& attributes, const Por
   if (marks_) marks_ = made[3];
 }
 
-void Pieces::regroup(std::string_view op, const Attributes& attributes, std::string_view pattern,
+void Pieces::regroup(std::string_view op, const Attributes& attributes, const Ports& more,
                      bool makes_marks) {
   Ports inputs = ports();
   std::vector<PortType> outputs = {kIntVector, kIntVector, kIntVector, kIntVector, kByteVector};
   if (marks_) inputs.push_back(*marks_);
   if (marks_ || makes_marks) outputs.push_back(kFlagVector);
-  inputs.push_back(graph_.text(pattern));
+  inputs.insert(inputs.end(), more.begin(), more.end());
   const Ports made = graph_.add(op, "extension", attributes, inputs, outputs);
   row_begins_ = made[0], row_ends_ = made[1];
   begins_ = made[2], ends_ = made[3], bytes_ = made[4];
@@ -49,8 +51,11 @@ void Pieces::regroup(std::string_view op, const Attributes& attributes, std::str
 }
 
 void Pieces::mark_tokens(std::string_view pattern) {
-  regroup("SpecialTokensSplit", {}, pattern, true);
+  SLIPWAY_ASSERT(!marks_);  // the op cannot be copied with marks as input
+  regroup("SpecialTokensSplit", {}, {graph_.text(pattern)}, true);
 }
+
+void Pieces::write_bytes() { regroup("BytesToChars", {}, {}, false); }
 
 void Pieces::replace(std::string_view pattern, std::string_view replacement) {
   const Port from = graph_.text(pattern), to = graph_.text(replacement);
@@ -84,7 +89,7 @@ void Pieces::split(std::string_view pattern, SplitMode mode) {
           {{"behaviour", mode == SplitMode::kIsolate ? "isolate" : "remove"},
            {"invert", mode == SplitMode::kKeepMatches ? "true" : "false"},
            {"max_splits", "-1"}},
-          pattern, false);
+          {graph_.text(pattern)}, false);
 }
 
 }  // namespace slipway::openvino

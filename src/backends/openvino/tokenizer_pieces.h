@@ -30,6 +30,8 @@ class Pieces {
   /// Normalizes by a table of SentencePiece's.
   void map_characters(std::string_view table);
   void split(std::string_view pattern, SplitMode mode);
+  /// Writes each byte as the character that stands for it in byte-level vocabularies.
+  void write_bytes();
 
   /// Row begins and ends, piece begins and ends, bytes: what models take.
   Ports ports() const { return {row_begins_, row_ends_, begins_, ends_, bytes_}; }
@@ -39,7 +41,7 @@ class Pieces {
   /// An op over pieces without rows.
   void change(std::string_view op, const Attributes& attributes, const Ports& more);
   /// An op over rows of pieces.
-  void regroup(std::string_view op, const Attributes& attributes, std::string_view pattern,
+  void regroup(std::string_view op, const Attributes& attributes, const Ports& more,
                bool makes_marks);
 
   StringGraph& graph_;

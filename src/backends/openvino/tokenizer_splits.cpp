@@ -1,7 +1,7 @@
 // Pre-tokenizers of tokenizer.json as string ops.
 #include <fmt/format.h>
 
-#include <functional>
+#include <algorithm>
 
 #include "backends/openvino/tokenizer_regex.h"
 #include "backends/openvino/tokenizer_steps.h"
@@ -63,15 +63,20 @@ void add_byte_level(Pieces& pieces, const Part& part) {
   if (part["use_regex"].flag(true)) pieces.split(kByteLevel, SplitMode::kIsolate);
 }
 
-}  // namespace
+/// The steps of sequences, one after the other.
+std::vector<Part> steps_of(const Part& part) {
+  if (part.is_null()) return {};
+  if (part.type() != "Sequence") return {part};
+  std::vector<Part> steps;
+  for (const Part& step : part["pretokenizers"].list())
+    for (const Part& inner : steps_of(step)) steps.push_back(inner);
+  return steps;
+}
 
-void add_pre_tokenizer(Pieces& pieces, const Part& part) {
-  if (part.is_null()) return;
+void add_step(Pieces& pieces, const Part& part) {
   const std::string type = part.type();
   const std::string space = fmt::format("[{}]", kWhiteSpace);
-  if (type == "Sequence") {
-    for (const Part& step : part["pretokenizers"].list()) add_pre_tokenizer(pieces, step);
-  } else if (type == "ByteLevel") {
+  if (type == "ByteLevel") {
     add_byte_level(pieces, part);
   } else if (type == "Split") {
     const std::string pattern = pattern_of(part["pattern"]);
@@ -97,15 +102,31 @@ void add_pre_tokenizer(Pieces& pieces, const Part& part) {
   }
 }
 
-void add_first_metaspace(Pieces& pieces, const Part& part, const Part& normalizer,
-                         const std::vector<AddedToken>& tokens) {
-  if (part.is_null()) return;
-  const std::string type = part.type();
-  if (type == "Sequence") {
-    for (const Part& step : part["pretokenizers"].list())
-      add_first_metaspace(pieces, step, normalizer, tokens);
+}  // namespace
+
+Alphabet add_pre_tokenizer(Pieces& pieces, const Part& part) {
+  const std::vector<Part> steps = steps_of(part);
+  bool bytes = false;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    add_step(pieces, steps[i]);
+    if (steps[i].type() != "ByteLevel") continue;
+    if (bytes) steps[i].unsupported("comes twice, and OpenVINO's ops write bytes once");
+    bytes = true;
+    // Bytes are left as they are for the model, unless more steps look at what stands for them.
+    if (i + 1 == steps.size()) return Alphabet::kBytes;
+    pieces.write_bytes();
   }
-  if (type != "Metaspace" || scheme_of(part) != "first") return;
+  return Alphabet::kCharacters;
+}
+
+void add_first_metaspace(Pieces& pieces, const Part& pre_tokenizer, const Part& normalizer,
+                         const std::vector<AddedToken>& tokens) {
+  const std::vector<Part> steps = steps_of(pre_tokenizer);
+  const auto at = std::ranges::find_if(steps, [](const Part& step) {
+    return step.type() == "Metaspace" && scheme_of(step) == "first";
+  });
+  if (at == steps.end()) return;
+  const Part& part = *at;
   if (!normalizer.is_null())
     part.unsupported("marks the first piece behind a normalizer, which OpenVINO's ops cannot tell");
   std::vector<std::string> begins = {" ", replacement_of(part)};

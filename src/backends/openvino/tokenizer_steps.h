@@ -16,16 +16,19 @@ struct AddedToken {
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
 };
 
-/// Tokens that are cut out of the text before the model sees it: those that look at the text as it
-/// is, or those that look at it normalized. Adds nothing where there are none.
-void mark_added_tokens(Pieces& pieces, const std::vector<AddedToken>& tokens,
-                       bool AddedToken::* kind, bool wanted);
+/// What the characters of a vocabulary stand for where the model gets to see pieces of text.
+enum class Alphabet { kCharacters, kBytes };
 
-/// `normalizer`: null does nothing. Throws Error{kUnsupported} naming what has no op.
+/// `normalizer`, where null does nothing, and the added tokens, which are cut out of the text before
+/// the model sees it. Throws Error{kUnsupported} naming what has no op, a token that is one as a
+/// whole word only, or one that is looked for in the normalized text and whose own text
+/// normalization might change.
+void add_normalizer(Pieces& pieces, const Part& normalizer, const std::vector<AddedToken>& tokens);
+/// The normalizer alone.
 void add_normalizer(Pieces& pieces, const Part& normalizer);
 
 /// `pre_tokenizer`: null does nothing. Throws Error{kUnsupported} naming what has no op.
-void add_pre_tokenizer(Pieces& pieces, const Part& pre_tokenizer);
+Alphabet add_pre_tokenizer(Pieces& pieces, const Part& pre_tokenizer);
 
 /// What a Metaspace with the scheme "first" does before everything else: the first piece of a text
 /// gets its mark, unless it is one of the tokens. Refuses it behind a normalizer.
