@@ -181,5 +181,20 @@ def xlm_roberta():
     return tokenizer, {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
+def words():
+    """Old splitters, and expressions with word characters and lines."""
+    tokenizer = byte_level(pre_tokenizers.Sequence([split(r"^#.*$|\w+\b", "merged_with_next"), split("[,;]", "merged_with_previous"),
+                                                    pre_tokenizers.ByteLevel(add_prefix_space=False)]))
+    tokenizer.add_special_tokens(special("<s>"))
+    return tokenizer, {"eos_token": "<s>"}
+
+
+def plain_words():
+    tokenizer, config = word_piece(lowercase=False)
+    tokenizer.normalizer, tokenizer.pre_tokenizer = None, pre_tokenizers.Whitespace()
+    return tokenizer, config
+
+
 KINDS = {made.__name__: made for made in
-         (gpt2, roberta, llama3, qwen2, o200k, deepseek, starcoder, falcon, llama2, mistral, gemma, bert, bert_cased, t5, xlm_roberta)}
+         (gpt2, roberta, llama3, qwen2, o200k, deepseek, starcoder, falcon, llama2, mistral, gemma, bert, bert_cased, t5, xlm_roberta, words,
+          plain_words)}

@@ -13,9 +13,14 @@ constexpr std::string_view kIdeographs =
     R"(\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F})"
     R"(\x{2B740}-\x{2B81F}\x{2B920}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F})";
 
+/// Control characters but for tabs and line ends. Unicode had less of them when the library's table
+/// was made.
+constexpr std::string_view kControl =
+    R"((?![\t\n\r\x{890}\x{891}\x{8E2}\x{110CD}\x{13430}-\x{1343F}])[\p{Cc}\p{Cf}\p{Co}\x{FFFD}])";
+
 void add_bert(Pieces& pieces, const Part& part) {
   if (part["clean_text"].flag(true)) {
-    pieces.replace(R"((?![\t\n\r])[\x{0}\x{FFFD}\p{Cc}\p{Cf}\p{Co}])", "");
+    pieces.replace(kControl, "");
     pieces.replace(fmt::format("[{}]", kWhiteSpace), " ");
   }
   if (part["handle_chinese_chars"].flag(true))

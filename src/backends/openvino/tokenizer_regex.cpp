@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace slipway::openvino {
@@ -29,44 +30,84 @@ struct Trie {
   }
 };
 
-/// Refuses what the two engines read differently. Gives whether lines are anchored: Oniguruma's ^
-/// and $ are about lines, PCRE2's about the text.
-bool check(const Part& part, std::string_view pattern) {
-  bool anchored = false;
-  int in_class = 0;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const char c = pattern[i];
-    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if (c == '\\') {
-      if (std::string_view("hHyYgkKGZ").find(next) != std::string_view::npos && next != '\0')
-        part.unsupported(fmt::format("has \\{} in its expression, which PCRE2 reads otherwise", next));
-      ++i;
-    } else if (in_class > 0) {
-      if (c == '[' && next != ':')
-        part.unsupported("has a class inside a class in its expression, which PCRE2 does not know");
-      if (c == '&' && next == '&')
-        part.unsupported("has an intersection of classes in its expression, which PCRE2 does not "
-                         "know");
-      if (c == '[') {  // a POSIX class
-        const size_t end = pattern.find(":]", i);
-        if (end != std::string_view::npos) i = end + 1;
-      } else if (c == ']') {
-        in_class = 0;
-      }
-    } else if (c == '[') {
-      in_class = 1;
-      if (next == '^') ++i;
-      if (i + 1 < pattern.size() && pattern[i + 1] == ']') ++i;
-    } else if (c == '^' || c == '$') {
-      anchored = true;
-    } else if (c == '(' && pattern.substr(i).starts_with("(?~")) {
-      part.unsupported("has an absence operator in its expression, which PCRE2 does not know");
-    } else if (c == '(' && pattern.substr(i).starts_with("(?m")) {
-      part.unsupported("has the option m in its expression, which PCRE2 reads otherwise");
-    }
+/// Oniguruma's word characters, for use inside a class; PCRE2's lack vowel signs.
+constexpr std::string_view kWord =
+    R"(\p{L}\p{Nl}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}\x{24B6}-\x{24E9})"
+    R"(\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
+
+/// Writes an expression of Oniguruma's in PCRE2's terms.
+class Translation {
+ public:
+  Translation(const Part& part, std::string_view text) : part_(part), text_(text) {
+    while (at_ < text_.size()) in_class_ ? class_item() : item();
   }
-  return anchored;
-}
+
+  /// Oniguruma's ^ and $ are about lines, PCRE2's about the text.
+  std::string result() const { return anchored_ ? "(?m)" + out_ : out_; }
+
+ private:
+  char ahead(size_t by) const { return at_ + by < text_.size() ? text_[at_ + by] : '\0'; }
+
+  void copy(size_t count) {
+    count = std::min(count, text_.size() - at_);
+    out_ += text_.substr(at_, count);
+    at_ += count;
+  }
+
+  void put(const std::string& text, size_t instead_of) {
+    out_ += text;
+    at_ += instead_of;
+  }
+
+  void refuse(const std::string& what) const {
+    part_.unsupported(what + " in its expression, which PCRE2 reads otherwise");
+  }
+
+  void refuse_escapes(std::string_view letters) const {
+    if (ahead(1) != '\0' && letters.find(ahead(1)) != letters.npos)
+      refuse(fmt::format("has \\{}", ahead(1)));
+  }
+
+  void item() {
+    const std::string word = fmt::format("[{}]", kWord);
+    const char c = ahead(0), next = ahead(1);
+    if (c == '\\') {
+      refuse_escapes("hHyYgkKGZ");
+      if (next == 'w') return put(word, 2);
+      if (next == 'W') return put(fmt::format("[^{}]", kWord), 2);
+      if (next == 'b') return put(fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word), 2);
+      if (next == 'B') return put(fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word), 2);
+      return copy(2);
+    }
+    const std::string_view rest = text_.substr(at_);
+    if (rest.starts_with("(?~")) refuse("has an absence operator");
+    if (rest.starts_with("(?m")) refuse("has the option m");
+    anchored_ = anchored_ || c == '^' || c == '$';
+    if (c != '[') return copy(1);
+    in_class_ = true;
+    copy(next == '^' ? 2 : 1);
+    if (ahead(0) == ']') copy(1);
+  }
+
+  void class_item() {
+    const char c = ahead(0), next = ahead(1);
+    if (c == '\\') {
+      refuse_escapes("hHW");
+      return next == 'w' ? put(std::string(kWord), 2) : copy(2);
+    }
+    if (c == '&' && next == '&') refuse("has an intersection of classes");
+    if (c == '[' && next != ':') refuse("has a class inside a class");
+    if (c == '[') return copy(std::min(text_.size(), text_.find(":]", at_) + 2) - at_);
+    in_class_ = c != ']';
+    copy(1);
+  }
+
+  const Part& part_;
+  std::string_view text_;
+  size_t at_ = 0;
+  std::string out_;
+  bool in_class_ = false, anchored_ = false;
+};
 
 }  // namespace
 
@@ -109,7 +150,7 @@ std::string pattern_of(const Part& pattern) {
   if (pattern.has("String")) return literal(pattern["String"].text());
   const Part regex = pattern["Regex"];
   const std::string text = regex.text();
-  return check(regex, text) ? "(?m)" + text : text;
+  return Translation(regex, text).result();
 }
 
 std::string longest_of(std::span<const std::string> texts) {

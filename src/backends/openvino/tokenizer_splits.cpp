@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::string_view kByteLevel =
     R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+/// Word characters of Rust's expressions, for use inside a class.
+constexpr std::string_view kRustWord =
+    R"(\p{L}\p{Nl}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149})"
+    R"(\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
 constexpr std::string_view kPunctuation = R"([!-/:-@\[-`{-~\p{P}])";
 
 /// Splits as the library's `behavior` says. Merged delimiters are a matter of the pattern.
@@ -87,7 +91,7 @@ void add_step(Pieces& pieces, const Part& part) {
   } else if (type == "Punctuation") {
     add_split(pieces, part, std::string(kPunctuation), behavior_of(part, "Isolated"));
   } else if (type == "Whitespace") {
-    pieces.split(R"(\w+|[^\w\s]+)", SplitMode::kKeepMatches);
+    pieces.split(fmt::format(R"([{0}]+|[^{0}\s]+)", kRustWord), SplitMode::kKeepMatches);
   } else if (type == "WhitespaceSplit") {
     pieces.split(space, SplitMode::kRemoveMatches);
   } else if (type == "CharDelimiterSplit") {
