@@ -87,13 +87,14 @@ class Runner {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Whose directory an export is saved as (FORMAT.md of the ONNX back end has the files of each).
-/// Every layout but our own needs a graph exported with its io_names.
+/// Whose directory an export is saved as (FORMAT.md of each back end has the files). Those that
+/// hold ONNX graphs need a graph exported with their io_names.
 enum class Layout {
   kSlipway,         ///< export.json, as the reference writes it
   kGenai,           ///< genai_config.json for onnxruntime-genai; Optimum reads it too
   kOptimum,         ///< for Optimum's ORTModel classes
   kTransformersJs,  ///< the graph in onnx/, for transformers.js
+  kOpenvinoGenai,   ///< IR with a tokenizer of its own, for OpenVINO GenAI and Optimum Intel
 };
 
 struct SaveOptions {
@@ -116,8 +117,8 @@ class ExportedModel {
   ~ExportedModel();
 
   /// Loads what save_pretrained, here or in the reference, wrote. A directory without export.json
-  /// is read as one component "model": the graph that genai_config.json names, model.onnx, or the
-  /// one in onnx/. Every file is checked to be there; the runtime is opened at once. Throws
+  /// is read as one component "model": the graph that genai_config.json names, model.onnx,
+  /// openvino_model.xml, or the one in onnx/. Every file is checked to be there; the runtime is opened at once. Throws
   /// Error{kInvalid} for a broken or incomplete directory, Error{kEnvironment} for a missing
   /// runtime.
   static ExportedModel from_pretrained(const std::filesystem::path& directory,

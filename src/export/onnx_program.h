@@ -28,7 +28,7 @@ class OnnxProgram final : public FreshProgram {
   onnx::WriteOptions options_;
 };
 
-/// The ONNX graph of a fresh program; Error{kUsage} for programs of other formats.
+/// The ONNX graph of a fresh program, which must be of this format.
 const OnnxProgram& onnx_program(const Program::Impl& program);
 
 }  // namespace slipway

@@ -134,7 +134,7 @@ bool holds_weights(const fs::path& directory) {
 
 void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
   const bool other = options.layout != Layout::kSlipway && options.layout != impl_->layout;
-  if (other) plan_layout(*impl_, options.layout);  // what cannot be is refused before it is begun
+  if (other) check_layout(*impl_, options.layout);  // what cannot be is refused before it is begun
   StagedDirectory staged(directory);
   for (const CompanionFile& companion : impl_->companions) {
     fs::create_directories((staged.path() / companion.name).parent_path());
