@@ -127,9 +127,22 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
 bool holds_weights(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     const fs::path extension = entry.path().extension();
-    if (extension == ".safetensors" || extension == ".gguf" || extension == ".bin") return true;
+    if (extension == ".safetensors" || extension == ".gguf") return true;
+    // Those of an OpenVINO graph lie beside it.
+    fs::path graph = entry.path();
+    if (extension == ".bin" && !fs::exists(graph.replace_extension(".xml"))) return true;
   }
   return false;
+}
+
+fs::path Program::save(const fs::path& folder, const std::string& component) const {
+  if (!impl_->fresh) throw Error(kUsage, "[export] the program was loaded from a file; copy that");
+  fs::create_directories(folder);
+  SharedWeights own;
+  own.name = onnx::data_file_name(component);
+  impl_->fresh->write(folder, component, own);
+  if (own.data.size() > 0) own.data.write(folder / own.name);
+  return folder / program_file(impl_->fresh->format(), component);
 }
 
 void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
