@@ -4,6 +4,19 @@
 #include "slipway/error.h"
 
 namespace slipway::openvino {
+namespace {
+
+/// Nothing but the map: what else SentencePiece's normalizer does is off.
+Attributes map_attributes(std::string_view form) {
+  return {{"add_dummy_prefix", "false"},
+          {"remove_extra_whitespaces", "false"},
+          {"escape_whitespaces", "false"},
+          {"normalization_form", std::string(form)},
+          {"case_fold", "false"},
+          {"nmt", "false"}};
+}
+
+}  // namespace
 
 Pieces::Pieces(StringGraph& graph, Port texts) : graph_(graph) {
   const Ports strings = graph.add("StringTensorUnpack", "opset15", {}, {texts},
@@ -62,26 +75,12 @@ void Pieces::replace(std::string_view pattern, std::string_view replacement) {
   change("RegexNormalization", {{"global_replace", "true"}}, {from, to});
 }
 
-void Pieces::normalize(std::string_view form, Case letters) {
-  change("CharsMapNormalization",
-         {{"add_dummy_prefix", "false"},
-          {"remove_extra_whitespaces", "false"},
-          {"escape_whitespaces", "false"},
-          {"normalization_form", std::string(form)},
-          {"case_fold", letters == Case::kFold ? "true" : "false"},
-          {"nmt", "false"}},
-         {});
+void Pieces::normalize(std::string_view form) {
+  change("CharsMapNormalization", map_attributes(form), {});
 }
 
 void Pieces::map_characters(std::string_view table) {
-  change("CharsMapNormalization",
-         {{"add_dummy_prefix", "false"},
-          {"remove_extra_whitespaces", "false"},
-          {"escape_whitespaces", "false"},
-          {"normalization_form", ""},
-          {"case_fold", "false"},
-          {"nmt", "false"}},
-         {graph_.text(table)});
+  change("CharsMapNormalization", map_attributes(""), {graph_.text(table)});
 }
 
 void Pieces::split(std::string_view pattern, SplitMode mode) {
