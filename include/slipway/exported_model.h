@@ -57,9 +57,9 @@ struct RunnerOptions {
   std::string device;
   std::vector<std::string> providers;  ///< the runtime's own names; win over device
   int intra_op_threads = 0;            ///< 0: every CPU the process may use
-  /// Passed as they are: ONNX Runtime's session options, OpenVINO's compile properties ("CACHE_DIR":
-  /// a folder for compiled models; "ENABLE_MMAP": "YES" maps the weights, which nobody may then
-  /// write to).
+  /// Passed as they are: ONNX Runtime's session options, OpenVINO's compile properties
+  /// ("CACHE_DIR": a folder for compiled models; "ENABLE_MMAP": "YES" maps the weights, which
+  /// nobody may then write to).
   std::vector<std::pair<std::string, std::string>> session_options;
 };
 
@@ -118,9 +118,9 @@ class ExportedModel {
 
   /// Loads what save_pretrained, here or in the reference, wrote. A directory without export.json
   /// is read as one component "model": the graph that genai_config.json names, model.onnx,
-  /// openvino_model.xml, or the one in onnx/. Every file is checked to be there; the runtime is opened at once. Throws
-  /// Error{kInvalid} for a broken or incomplete directory, Error{kEnvironment} for a missing
-  /// runtime.
+  /// openvino_model.xml, or the one in onnx/. Every file is checked to be there; the runtime is
+  /// opened at once. Throws Error{kInvalid} for a broken or incomplete directory,
+  /// Error{kEnvironment} for a missing runtime.
   static ExportedModel from_pretrained(const std::filesystem::path& directory,
                                        const std::string& subfolder = "",
                                        const RunnerOptions& options = {});

@@ -109,8 +109,7 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
       if (layout != Layout::kSlipway) {
         const fs::path file = directory / component.file;
         const bool is_ir = manifest.export_format == "openvino";
-        const FileSummary summary =
-            is_ir ? openvino::read_summary(file) : onnx::read_summary(file);
+        const FileSummary summary = is_ir ? openvino::read_summary(file) : onnx::read_summary(file);
         const bool ours =
             is_ir ? summary.metadata.contains("slipway.version") : summary.producer == "slipway";
         if (!ours) return files;  // another tool's: the user's own

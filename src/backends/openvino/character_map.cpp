@@ -1,9 +1,8 @@
 // Tables of SentencePiece's normalizer: a double array over the keys, and the values.
 #include "backends/openvino/character_map.h"
 
-#include <array>
 #include <cstdint>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "backends/openvino/lowercase_table.h"
@@ -23,7 +22,7 @@ struct Node {
 class DoubleArray {
  public:
   explicit DoubleArray(const std::vector<Node>& nodes) : nodes_(nodes) {
-    taken_.insert(0);
+    take(0);
     place(0, 0);
   }
 
@@ -45,34 +44,51 @@ class DoubleArray {
     return units_[at];
   }
 
+  bool is_taken(uint32_t at) const { return at < taken_.size() && taken_[at]; }
+
+  void take(uint32_t at) {
+    if (at >= taken_.size()) taken_.resize((at / kBlock + 1) * kBlock);
+    taken_[at] = true;
+    while (is_taken(free_from_)) ++free_from_;
+  }
+
   bool fits(const Node& node, uint32_t base) const {
-    if (bases_.contains(base) || (node.value >= 0 && taken_.contains(base))) return false;
+    if (base == 0 || bases_.contains(base) || (node.value >= 0 && is_taken(base))) return false;
     for (const auto& [byte, child] : node.next)
-      if (taken_.contains(base ^ byte)) return false;
+      if (is_taken(base ^ byte)) return false;
     return true;
+  }
+
+  uint32_t base_for(const Node& node) const {
+    const uint32_t first = node.next.empty() ? 0 : node.next.begin()->first;
+    uint32_t at = free_from_;
+    while (is_taken(at) || !fits(node, at ^ first)) ++at;
+    return at ^ first;
   }
 
   void place(size_t id, uint32_t at) {
     const Node& node = nodes_[id];
-    uint32_t base = 1;
-    while (!fits(node, base)) ++base;
+    const uint32_t base = base_for(node);
     bases_.insert(base);
     unit(at) |= (base ^ at) << 10 | (node.value >= 0 ? kHasValue : 0);
     unit(base);  // a byte that no child has is looked up too
     if (node.value >= 0) {
       unit(base) = kIsValue | static_cast<uint32_t>(node.value);
-      taken_.insert(base);
+      take(base);
     }
     for (const auto& [byte, child] : node.next) {
       unit(base ^ byte) = byte;
-      taken_.insert(base ^ byte);
+      take(base ^ byte);
     }
     for (const auto& [byte, child] : node.next) place(child, base ^ byte);
   }
 
   const std::vector<Node>& nodes_;
   std::vector<uint32_t> units_;
-  std::set<uint32_t> taken_, bases_;
+  std::vector<bool> taken_;
+  std::unordered_set<uint32_t>
+      bases_;               ///< two nodes with one base would find each other's children
+  uint32_t free_from_ = 0;  ///< the first place that is not taken
 };
 
 std::string utf8(uint32_t code) {
@@ -101,7 +117,8 @@ std::string character_map(const std::map<std::string, std::string>& replacements
   }
   const std::string array = DoubleArray(nodes).bytes();
   std::string out;
-  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(array.size() >> shift & 0xFF);
+  for (int shift = 0; shift < 32; shift += 8)
+    out += static_cast<char>(array.size() >> shift & 0xFF);
   return out + array + values;
 }
 

@@ -56,7 +56,8 @@ void add_metaspace(Pieces& pieces, const Part& part) {
   const std::string mark = replacement_of(part), scheme = scheme_of(part);
   const std::string written = part.has("replacement") ? replacement(part["replacement"]) : mark;
   pieces.replace(" ", written);
-  if (scheme == "always") pieces.replace(fmt::format("^(?!{})(?=[\\s\\S])", literal(mark)), written);
+  if (scheme == "always")
+    pieces.replace(fmt::format("^(?!{})(?=[\\s\\S])", literal(mark)), written);
   else if (scheme != "first" && scheme != "never")
     part["prepend_scheme"].invalid("always, first or never");
   if (part["split"].flag(true))
