@@ -25,5 +25,5 @@ if [ "$(cat "$venv/.installed" 2>/dev/null)" != "$packages" ]; then
 fi
 python3 bench/decode.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 python3 bench/dynamo.py "$tool" "$gguf" "$venv/bin/python" || failed=1
-python3 bench/openvino.py "$tool" "$gguf" "$venv/bin/python" || failed=1
+python3 bench/openvino_speed.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 exit $failed

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""OpenVINO: speed beside two peers in one run, as ratios: openvino.py TOOL GGUF PYTHON.
+"""OpenVINO: speed beside two peers in one run, as ratios: openvino_speed.py TOOL GGUF PYTHON.
 
 SmolLM2-135M on the CPU, a prompt of 512 tokens and 128 new ones, greedy. The peers are openvino_genai.LLMPipeline on
 the same directory (`--layout openvino-genai`) and the reference's IR in the reference's runner. Each pair computes in
