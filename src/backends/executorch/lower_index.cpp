@@ -1,0 +1,81 @@
+// Lowering rows: lookups and writes by several indices, scattering, order.
+#include "backends/executorch/lower.h"
+#include "lowering/view_rows.h"
+
+namespace slipway::executorch {
+namespace {
+
+Value index(Lower& l) { return l.typed("et::index.Tensor_out", {l.in(0), l.ins(1)}, l.out()); }
+
+Value index_put(Lower& l) {
+  return l("et::index_put.out", {l.in(0), l.ins(1), l.in(2), l.args().flag(3)});
+}
+
+template <const char* kOp>
+Value scattered(Lower& l) {
+  const int64_t axis = l.args().axis(1, l.in(0).rank());
+  return l(kOp, {l.in(0), axis, l.in(2), lowering::scatter_updates(l)});
+}
+
+Value scatter_value(Lower& l) {
+  const int64_t axis = l.args().axis(1, l.in(0).rank());
+  return l("et::scatter.value_out", {l.in(0), axis, l.in(2), l.args()[3]});
+}
+
+constexpr char kScatter[] = "et::scatter.src_out", kScatterAdd[] = "et::scatter_add.out";
+
+/// Of the ways to combine only sums have a kernel.
+Value scatter_reduce(Lower& l) {
+  const std::string& how = l.args().text(4);
+  if (how != "sum")
+    throw Error(kUnsupported, "[executorch] aten::scatter_reduce.two with reduce=\"" + how +
+                                  "\" has no kernel, only \"sum\" has one");
+  const int64_t axis = l.args().axis(1, l.in(0).rank());
+  Value base = l.in(0);
+  if (!l.args().flag(5)) base = l("et::scatter.value_out", {base, axis, l.in(2), 0});
+  return l(kScatterAdd, {base, axis, l.in(2), lowering::scatter_updates(l)});
+}
+
+std::vector<Value> top(Lower& l, Sym count, int64_t axis, bool largest) {
+  return l.typed_all("et::topk.values", {l.in(0), count, axis, largest, true},
+                     {l.out(0), l.out(1)});
+}
+
+std::vector<Value> topk(Lower& l) {
+  return top(l, l.args().sym(1), l.args().axis(2, l.in(0).rank()), l.args().flag(3));
+}
+
+std::vector<Value> sort(Lower& l) {
+  const int64_t axis = l.args().axis(1, l.in(0).rank());
+  return top(l, l.in(0).dim(axis), axis, l.args().flag(2));
+}
+
+template <const char* kOp>
+Value place(Lower& l) {
+  const bool whole = !l.has(1) || l.in(0).rank() == 0;
+  const Value x = whole ? l.reshape(l.in(0), {numel(l.in(0).shape())}) : l.in(0);
+  const int64_t axis = whole ? 0 : l.args().axis(1, x.rank());
+  SymShape kept = x.shape();
+  kept[static_cast<size_t>(axis)] = 1;
+  return l.reshape(l.typed(kOp, {x, axis, true}, {DType::kI64, kept}), l.out().shape);
+}
+constexpr char kArgMax[] = "et::argmax.out", kArgMin[] = "et::argmin.out";
+
+const LoweringRow kRows[] = {
+    {"aten::index.Tensor", index},
+    {"aten::index_put", index_put},
+    {"aten::scatter.value", scatter_value},
+    {"aten::scatter.src", scattered<kScatter>},
+    {"aten::scatter_add", scattered<kScatterAdd>},
+    {"aten::scatter_reduce.two", scatter_reduce},
+    {"aten::topk", nullptr, topk},
+    {"aten::sort", nullptr, sort},
+    {"aten::argmax", place<kArgMax>},
+    {"aten::argmin", place<kArgMin>},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> index_rows() { return kRows; }
+
+}  // namespace slipway::executorch

@@ -1,0 +1,139 @@
+// Lowering rows: convolutions, poolings, padding, reversing, resizing.
+#include "backends/executorch/lower.h"
+#include "lowering/window.h"
+
+namespace slipway::executorch {
+namespace {
+
+using lowering::syms, lowering::with_batch;
+
+Value convolution(Lower& l) {
+  const ops::Window w = ops::convolution_window(l.args());
+  return with_batch(l, w, [&](Value x, const ValueType& type) {
+    const std::vector<int64_t> none(w.axes(), 0);
+    return l.typed("et::convolution.out",
+                   {x, l.in(1), l.in(2), syms(w.stride), syms(w.padding), syms(w.dilation),
+                    w.transposed, syms(w.transposed ? w.output_padding : none), w.groups},
+                   type);
+  });
+}
+
+/// Runs f(x, window, type) on planes: the kernels of poolings know two axes.
+template <class F>
+Value on_planes(Lower& l, F f) {
+  ops::Window w = ops::pooling_window(l.args());
+  return with_batch(l, w, [&](Value x, const ValueType& type) {
+    if (w.axes() == 2) return f(x, w, type);
+    SymShape in = x.shape(), out = type.shape;
+    in.insert(in.begin() + 2, 1);
+    out.insert(out.begin() + 2, 1);
+    ops::Window plane = w;
+    for (auto* one : {&plane.kernel, &plane.stride, &plane.dilation}) one->insert(one->begin(), 1);
+    plane.padding.insert(plane.padding.begin(), 0);
+    return l.reshape(f(l.reshape(x, in), plane, ValueType{type.dtype, out}), type.shape);
+  });
+}
+
+Value max_pool(Lower& l) {
+  return on_planes(l, [&](Value x, const ops::Window& w, const ValueType& type) {
+    return l.typed_all(
+        "et::max_pool2d_with_indices.out",
+        {x, syms(w.kernel), syms(w.stride), syms(w.padding), syms(w.dilation), false},
+        {type, {DType::kI64, type.shape}})[0];
+  });
+}
+
+Value avg_pool(Lower& l) {
+  const OpArg divisor = l.args().size() > 6 && l.has(6) ? OpArg(l.args().integer(6)) : OpArg(Arg());
+  return on_planes(l, [&](Value x, const ops::Window& w, const ValueType& type) {
+    return l.typed(
+        "et::avg_pool2d.out",
+        {x, syms(w.kernel), syms(w.stride), syms(w.padding), false, l.args().flag(5), divisor},
+        type);
+  });
+}
+
+Value pad(Lower& l) {
+  const Value x = l.in(0);
+  const std::vector<Sym>& given = l.args().syms(1);
+  const std::string& mode = l.args().text(2);
+  if (mode == "constant")
+    return l.typed("et::constant_pad_nd.out", {x, given, l.has(3) ? l.args().number(3) : 0.0},
+                   l.out());
+  static const std::map<std::pair<std::string, size_t>, std::string_view> kKernels = {
+      {{"reflect", 2}, "et::reflection_pad1d.out"},
+      {{"reflect", 4}, "et::reflection_pad2d.out"},
+      {{"reflect", 6}, "et::reflection_pad3d.out"},
+      {{"replicate", 2}, "et::replication_pad1d.out"},
+      {{"replicate", 4}, "et::replication_pad2d.out"},
+      {{"replicate", 6}, "et::replication_pad3d.out"}};
+  const auto at = kKernels.find({mode, given.size()});
+  if (at == kKernels.end())
+    throw Error(kUnsupported, "[executorch] aten::pad with mode=\"" + mode + "\" over " +
+                                  std::to_string(given.size() / 2) + " axes has no kernel");
+  return l.typed(at->second, {x, given}, l.out());
+}
+
+Value flip(Lower& l) {
+  std::vector<Sym> axes;
+  for (const int64_t axis : l.args().integers(1))
+    axes.emplace_back(normalize_axis(axis, l.in(0).rank()));
+  return axes.empty() ? l.in(0) : l("et::flip.out", {l.in(0), axes});
+}
+
+/// The kernels resize planes.
+template <const char* kOp>
+Value resize(Lower& l) {
+  const Schema& schema = l.args().op().schema;
+  const int corners = schema.find("align_corners");
+  const auto factors = static_cast<size_t>(schema.find("scale_factors"));
+  Value x = l.in(0);
+  SymShape out = l.out().shape;
+  const bool line = x.rank() == 3;
+  if (line) {
+    x = l.unsqueeze(x, 2);
+    out.insert(out.begin() + 2, 1);
+  }
+  OpArg sizes = Arg(), scales = Arg();
+  if (const auto* given = std::get_if<std::vector<double>>(&l.args()[factors])) {
+    std::vector<double> both(2 - given->size(), 1.0);
+    both.insert(both.end(), given->begin(), given->end());
+    scales = OpArg(both);
+  } else {
+    sizes = OpArg(SymShape(out.end() - 2, out.end()));
+  }
+  const ValueType type{x.dtype(), out};
+  const Value y =
+      corners < 0
+          ? l.typed(kOp, {x, sizes, scales}, type)
+          : l.typed(kOp, {x, sizes, l.args().flag(static_cast<size_t>(corners)), scales}, type);
+  return line ? l.squeeze(y, 2) : y;
+}
+constexpr char kNearest[] = "et::upsample_nearest2d.vec_out";
+constexpr char kLinear[] = "et::upsample_bilinear2d.vec_out";
+
+const LoweringRow kRows[] = {
+    {"aten::conv1d", convolution},
+    {"aten::conv2d", convolution},
+    {"aten::conv1d.padding", convolution},
+    {"aten::conv2d.padding", convolution},
+    {"aten::conv_transpose1d", convolution},
+    {"aten::conv_transpose2d.input", convolution},
+    {"aten::convolution", convolution},
+    {"aten::max_pool1d", max_pool},
+    {"aten::max_pool2d", max_pool},
+    {"aten::avg_pool1d", avg_pool},
+    {"aten::avg_pool2d", avg_pool},
+    {"aten::pad", pad},
+    {"aten::flip", flip},
+    {"aten::upsample_nearest1d.vec", resize<kNearest>},
+    {"aten::upsample_nearest2d.vec", resize<kNearest>},
+    {"aten::upsample_linear1d.vec", resize<kLinear>},
+    {"aten::upsample_bilinear2d.vec", resize<kLinear>},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> window_rows() { return kRows; }
+
+}  // namespace slipway::executorch
