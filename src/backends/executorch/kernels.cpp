@@ -16,9 +16,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNamespac
     {"et_quantized", "quantized_decomposed"},
 }};
 
+/// The last elements of an axis, as many as a tensor says: calls of several kernels.
+constexpr OpRow kOwn[] = {
+    {"et::slice_last(Tensor self, int dim, Tensor count) -> Tensor", nullptr}};
+
 }  // namespace
 
 void register_kernels() {
+  register_ops(kOwn);
   register_ops(kernels_a_to_k());
   register_ops(kernels_l_to_z());
 }

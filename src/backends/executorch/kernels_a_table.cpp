@@ -136,7 +136,7 @@ const OpRow kRows[] = {
      nullptr},
     {"et::ge.Scalar_out(Tensor self, Scalar other) -> Tensor", nullptr},
     {"et::ge.Tensor_out(Tensor self, Tensor other) -> Tensor", two_to_bool},
-    {"et::gelu.out(Tensor self, *, str approximate=" none ") -> Tensor", self},
+    {"et::gelu.out(Tensor self, *, str approximate='none') -> Tensor", self},
     {"et::glu.out(Tensor self, int dim=-1) -> Tensor", nullptr},
     {"et::grid_sampler_2d.out(Tensor input, Tensor grid, int interpolation_mode, int "
      "padding_mode, bool align_corners) -> Tensor",

@@ -123,7 +123,7 @@ Value Lower::concat(const std::vector<Value>& parts, int64_t axis) {
 Value Lower::matmul(Value a, Value b) {
   if (a.rank() == 1) {
     const Value product = matmul(unsqueeze(a, 0), b);
-    return squeeze(product, product.rank() - 2);
+    return squeeze(product, product.rank() - (b.rank() == 1 ? 1 : 2));
   }
   if (b.rank() == 1) {
     const Value product = matmul(a, unsqueeze(b, 1));

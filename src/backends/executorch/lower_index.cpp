@@ -45,9 +45,38 @@ std::vector<Value> topk(Lower& l) {
   return top(l, l.args().sym(1), l.args().axis(2, l.in(0).rank()), l.args().flag(3));
 }
 
+/// Numbers equal values along an axis alike, one after the other: [0, 0, 1, ...] for [5, 5, 7,
+/// ...].
+Value groups_of(Lower& l, Value sorted, int64_t axis) {
+  const Sym size = sorted.dim(axis);
+  const auto shape = [&](Sym length) {
+    SymShape result = sorted.shape();
+    result[static_cast<size_t>(axis)] = length;
+    return result;
+  };
+  const ValueType less{sorted.dtype(), shape(size - 1)};
+  const Value differs = l("et::ne.Tensor_out", {l.slice(sorted, axis, 1, size, 1, less),
+                                                l.slice(sorted, axis, 0, size - 1, 1, less)});
+  const Value first = l.typed("et::full.out", {shape(1), 0}, {DType::kI64, shape(1)});
+  const Value steps =
+      l.typed("et::cat.out", {std::vector<Value>{first, l.cast(differs, DType::kI64)}, axis},
+              {DType::kI64, sorted.shape()});
+  return l("et::cumsum.out", {steps, axis});
+}
+
+/// The kernel leaves equal values in any order. Sorting (group of equal values, place) as one
+/// number gives PyTorch's: the earlier one first.
 std::vector<Value> sort(Lower& l) {
-  const int64_t axis = l.args().axis(1, l.in(0).rank());
-  return top(l, l.in(0).dim(axis), axis, l.args().flag(2));
+  const Value x = l.in(0);
+  if (x.rank() == 0) return {x, l.scalar(0, DType::kI64)};
+  const int64_t axis = l.args().axis(1, x.rank());
+  const Sym size = x.dim(axis);
+  const std::vector<Value> any = top(l, size, axis, l.args().flag(2));
+  const Value start = l.typed("et::mul.Scalar_out", {groups_of(l, any[0], axis), size}, l.out(1));
+  const Value keys = l("et::add.out", {start, any[1]});
+  const Value ordered =
+      l.typed_all("et::topk.values", {keys, size, axis, false, true}, {l.out(1), l.out(1)})[0];
+  return {any[0], l("et::sub.out", {ordered, start})};
 }
 
 template <const char* kOp>

@@ -7,7 +7,13 @@
 namespace slipway::executorch {
 namespace {
 
-Value linear(Lower& l) { return l.typed("et::linear.out", {l.in(0), l.in(1), l.in(2)}, l.out()); }
+Value linear(Lower& l) {
+  const Value x = l.in(0);
+  if (x.rank() > 1) return l.typed("et::linear.out", {x, l.in(1), l.in(2)}, l.out());
+  ValueType row = l.out();
+  row.shape.insert(row.shape.begin(), 1);
+  return l.squeeze(l.typed("et::linear.out", {l.unsqueeze(x, 0), l.in(1), l.in(2)}, row), 0);
+}
 
 Value matmul(Lower& l) { return l.matmul(l.in(0), l.in(1)); }
 

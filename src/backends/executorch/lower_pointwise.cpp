@@ -30,10 +30,10 @@ Value comparison(Lower& l) {
 Value power(Lower& l) {
   const DType d = l.out().dtype;
   const Value x = l.in(0, d);
-  if (const auto* tensor = std::get_if<Value>(&l.args()[1]); tensor == nullptr) {
-    if (l.args().number(1) == 2.0) return l(kMul, {x, x});
-    if (l.args().number(1) == 1.0) return x;
-  }
+  const auto* size = std::get_if<Sym>(&l.args()[1]);
+  const bool number =
+      std::holds_alternative<double>(l.args()[1]) || (size != nullptr && size->is_const());
+  if (number && l.args().number(1) == 2.0) return l(kMul, {x, x});
   return l(kPow, {x, l.operand(1, d)});
 }
 

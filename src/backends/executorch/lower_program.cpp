@@ -54,6 +54,30 @@ void write_in_place(Graph& target) {
   }
 }
 
+/// Inputs that nothing reads but whose sizes something needs, and no input that is read has.
+std::set<const Node*> size_givers(const Graph& graph) {
+  std::set<std::string> needed, given;
+  const auto need = [&](Sym size) {
+    for (const Sym symbol : size.symbols()) needed.insert(symbol.name());
+  };
+  std::set<const Node*> read;
+  for (const Node* node : graph.order()) {
+    if (node->kind == NodeKind::kInput) read.insert(node);
+    for (const Arg& arg : node->args) {
+      if (const auto* size = std::get_if<Sym>(&arg)) need(*size);
+      if (const auto* sizes = std::get_if<std::vector<Sym>>(&arg))
+        for (const Sym size : *sizes) need(size);
+    }
+  }
+  std::set<const Node*> givers;
+  for (const Node* input : lowering::read_inputs_first(graph, graph.inputs()))
+    for (const Sym size : input->types[0].shape)
+      if (size.is_symbol() && given.insert(size.name()).second && needed.contains(size.name()) &&
+          !read.contains(input))
+        givers.insert(input);
+  return givers;
+}
+
 }  // namespace
 
 const LoweringRow* find_lowering(std::string_view op) { return rows().find(op); }
@@ -70,7 +94,7 @@ std::unique_ptr<Graph> lower(const ExportedProgram& program, std::vector<std::st
   lowering::lower_nodes(source, rows(), "executorch", state);
   for (const Output& output : source.outputs())
     target->add_output(output.name, state.lowered.at(output.value));
-  lowering::drop_unread_inputs(*target, dropped);
+  lowering::drop_unread_inputs(*target, dropped, size_givers(*target));
   write_in_place(*target);
   return target;
 }

@@ -12,7 +12,7 @@ constexpr char kTrunc[] = "et::trunc.out", kSign[] = "et::sign.out", kTan[] = "e
 constexpr char kAtan[] = "et::atan.out", kIsNaN[] = "et::isnan.out", kIsInf[] = "et::isinf.out";
 constexpr char kBitAnd[] = "et::bitwise_and.Tensor_out", kBitOr[] = "et::bitwise_or.Tensor_out";
 constexpr char kBitXor[] = "et::bitwise_xor.Tensor_out", kNot[] = "et::bitwise_not.out";
-constexpr char kRemainder[] = "et::remainder.Tensor_out", kFmod[] = "et::fmod.Tensor_out";
+constexpr char kFmod[] = "et::fmod.Tensor_out";
 constexpr char kMin[] = "et::minimum.out", kMax[] = "et::maximum.out";
 
 template <const char* kOp>
@@ -25,6 +25,15 @@ Value div_mode(Lower& l) {
   const Value x = l.in(0, d), y = l.operand(1, d);
   if (!l.has(2)) return l("et::div.out", {x, y});
   return l("et::div.out_mode", {x, y, named("rounding_mode", l.args().text(2))});
+}
+
+/// The kernel of integers does not take the divisor's sign: the quotient's does.
+Value remainder(Lower& l) {
+  const DType d = l.out().dtype;
+  const Value x = l.in(0, d), y = l.operand(1, d);
+  if (is_floating(d)) return l("et::remainder.Tensor_out", {x, y});
+  const Value quotient = l("et::div.out_mode", {x, y, named("rounding_mode", "floor")});
+  return l("et::sub.out", {x, l("et::mul.out", {quotient, y})});
 }
 
 /// Limits that are numbers are arguments of the kernel.
@@ -54,8 +63,8 @@ const LoweringRow kRows[] = {
     {"aten::bitwise_not", test<kNot>},
     {"aten::div.Tensor_mode", div_mode},
     {"aten::div.Scalar_mode", div_mode},
-    {"aten::remainder.Tensor", E::binary<kRemainder>},
-    {"aten::remainder.Scalar", E::binary<kRemainder>},
+    {"aten::remainder.Tensor", remainder},
+    {"aten::remainder.Scalar", remainder},
     {"aten::fmod.Tensor", E::binary<kFmod>},
     {"aten::fmod.Scalar", E::binary<kFmod>},
     {"aten::clamp", clamp},

@@ -8,7 +8,7 @@
 namespace slipway::executorch {
 
 struct LowerState : lowering::State {
-  std::map<std::pair<const Node*, Shape>, Value> reshaped;     ///< by target weight and shape
+  std::map<std::pair<const Node*, Shape>, Value> reshaped;  ///< by target weight and shape
 
   using State::constant;
   using State::State;

@@ -53,9 +53,25 @@ Value avg_pool(Lower& l) {
   });
 }
 
+/// Padding by less than nothing cuts off: x cut, and what is left to pad.
+std::pair<Value, std::vector<Sym>> cut_first(Lower& l) {
+  Value x = l.in(0);
+  std::vector<Sym> pads = l.args().syms(1);
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (!pads[i].is_const() || pads[i].value() >= 0) continue;
+    const int64_t axis = x.rank() - 1 - static_cast<int64_t>(i / 2);
+    const Sym size = x.dim(axis), off = Sym(0) - pads[i];
+    ValueType type = x.type();
+    type.shape[static_cast<size_t>(axis)] = size - off;
+    const bool front = i % 2 == 0;
+    x = l.slice(x, axis, front ? off : Sym(0), front ? size : size - off, 1, type);
+    pads[i] = 0;
+  }
+  return {x, pads};
+}
+
 Value pad(Lower& l) {
-  const Value x = l.in(0);
-  const std::vector<Sym>& given = l.args().syms(1);
+  const auto [x, given] = cut_first(l);
   const std::string& mode = l.args().text(2);
   if (mode == "constant")
     return l.typed("et::constant_pad_nd.out", {x, given, l.has(3) ? l.args().number(3) : 0.0},
