@@ -9,8 +9,9 @@
 namespace slipway::lowering {
 namespace {
 
-constexpr int64_t kGrowth = 4, kLeastFloor = 64, kMostFloor = 1024;
-constexpr double kProduct = 1 << 24;
+constexpr const char* kBatch = "batch_size";
+constexpr int64_t kGrowth = 4, kBatchFloor = 4, kLeastFloor = 64, kMostFloor = 1024;
+constexpr double kProduct = 1 << 22;
 
 using Replacements = std::map<std::string, Sym>;
 
@@ -71,14 +72,16 @@ std::vector<Sym> unbounded_symbols(const Graph& graph) {
 
 std::map<std::string, int64_t> default_upper_bounds(const std::vector<Sym>& symbols,
                                                     const std::map<std::string, int64_t>& example) {
-  const double share =
-      std::pow(kProduct, 1.0 / static_cast<double>(std::max<size_t>(1, symbols.size())));
+  const auto others = std::count_if(symbols.begin(), symbols.end(),
+                                    [](Sym symbol) { return symbol.name() != kBatch; });
+  const double share = std::pow(kProduct, 1.0 / static_cast<double>(std::max<int64_t>(1, others)));
   const int64_t floor = std::clamp<int64_t>(std::llround(share), kLeastFloor, kMostFloor);
   std::map<std::string, int64_t> bounds;
   for (const Sym symbol : symbols) {
     const auto at = example.find(symbol.name());
     const int64_t seen = at == example.end() ? 0 : at->second;
-    bounds[symbol.name()] = std::max(floor, kGrowth * std::max(symbol.bounds().lo, seen));
+    bounds[symbol.name()] = std::max(symbol.name() == kBatch ? kBatchFloor : floor,
+                                     kGrowth * std::max(symbol.bounds().lo, seen));
   }
   return bounds;
 }

@@ -14,9 +14,10 @@ namespace slipway::lowering {
 std::vector<Sym> unbounded_symbols(const Graph& graph);
 
 /// Bounds for these symbols where the caller names none: four times the lower bound or the size in
-/// the example (by symbol; absent where there is none), whichever is more, but at least a floor
-/// that falls with the number of symbols, so that their product stays near 2^24: 1024 for one or
-/// two, 256 for three, 64 from four on.
+/// the example (by symbol; absent where there is none), whichever is more, but at least a floor.
+/// For "batch_size" that is 4. For the others it falls with their number, so that their product
+/// stays near 2^22 and arenas near what devices have: 1024 for one or two, 161 for three, 64 from
+/// four on.
 std::map<std::string, int64_t> default_upper_bounds(const std::vector<Sym>& symbols,
                                                     const std::map<std::string, int64_t>& example);
 

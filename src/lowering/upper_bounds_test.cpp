@@ -28,7 +28,10 @@ TEST(UpperBounds, DefaultToAFloorThatFallsWithTheirNumber) {
   EXPECT_EQ(default_upper_bounds({a}, {}), (Bounds{{"a", 1024}}));
   EXPECT_EQ(default_upper_bounds({a}, {{"a", 500}}), (Bounds{{"a", 2000}}));
   EXPECT_EQ(default_upper_bounds({a, b, c}, {{"a", 2}}),
-            (Bounds{{"a", 256}, {"b", 256}, {"c", 1200}}));
+            (Bounds{{"a", 161}, {"b", 161}, {"c", 1200}}));
+  const Sym batch = Sym::symbol("batch_size", 1);
+  EXPECT_EQ(default_upper_bounds({batch, a}, {{"batch_size", 2}}),
+            (Bounds{{"batch_size", 8}, {"a", 1024}}));
 }
 
 TEST(UpperBounds, AreSetInTypesAndArguments) {
