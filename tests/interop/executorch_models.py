@@ -37,11 +37,6 @@ def load(path):
     return tensors
 
 
-def cache_leaf(name, inputs, shape):
-    """An empty cache, its counters and slots for a program of another cache than the case's."""
-    return torch.zeros(shape, dtype=torch.int64 if "cumulative_length" in name else torch.float32)
-
-
 def kept(mask, want):
     """Which elements of an output belong to positions that the mask keeps."""
     keep = np.ones_like(want, bool)
@@ -54,60 +49,79 @@ def kept(mask, want):
     return keep
 
 
-def feeds(method, names, inputs):
-    given = []
-    for i, name in enumerate(names):
-        if name in inputs:
-            given.append(torch.from_numpy(inputs[name].copy()))
-            continue
-        if not name.startswith("past_key_values"):
-            raise KeyError(f"{name} is not among {sorted(inputs)}")
-        sizes = list(method.metadata.input_tensor_meta(i).sizes())
-        if sizes:
-            sizes[0] = next(iter(inputs.values())).shape[0]
-        if name.endswith(("keys", "values")) and GROWS:
-            sizes[2] = 0
-        given.append(cache_leaf(name, inputs, sizes))
-    return given
+def cached_feed(method, i, name, case):
+    """An input of a program with a cache that a case without one lacks: an empty cache, positions from 0, and
+    the masks of a static one."""
+    sizes = list(method.metadata.input_tensor_meta(i).sizes())
+    rows, length = case.inputs["input_ids"].shape
+    if name.endswith("cumulative_length"):
+        return torch.zeros((), dtype=torch.int64)
+    if name.startswith("past_key_values"):
+        return torch.zeros([rows, sizes[1], case.slots, sizes[3]])
+    if name == "position_ids":
+        return torch.arange(length).repeat(rows, 1)
+    slot, query = torch.arange(case.slots), torch.arange(length)[:, None]
+    visible = slot <= query
+    if window := case.windows[name]:
+        visible &= query - slot < window
+    return visible[None, None].repeat(rows, 1, 1, 1)
 
 
-GROWS = False
+class Case:
+    """What a program is run on: the case's own inputs, or without padding for programs with a cache."""
 
-
-def run(file, case, answer):
-    global GROWS
-    GROWS = ".growing" in file.name
-    try:
-        inputs, wanted = load(case / "inputs.safetensors"), load(case / "outputs.safetensors")
-        names = [line.split(" ", 1) for line in file.with_suffix(".names").read_text().splitlines()]
-        method = Runtime.get().load_program(file).load_method("forward")
-        if method is None:
-            answer.send((None, "the method does not load"))
-            return
-        results = method.execute(feeds(method, [n for kind, n in names if kind == "input"], inputs))
-        outputs = dict(zip([n for kind, n in names if kind == "output"], results, strict=True))
-        mask = inputs.get("attention_mask", inputs.get("decoder_attention_mask"))
-        worst, compared = 0.0, 0
-        for name, got in outputs.items():
-            if name not in wanted:
-                continue
-            got, want = got.numpy(), wanted[name]
-            if got.ndim == 4 and got.shape != want.shape:
-                got = got[:, :, : want.shape[2]] if ".static" in file.name else got[:, :, -want.shape[2] :]
-            if got.shape != want.shape:
-                answer.send((None, f"{name}: shape {got.shape}, not {want.shape}"))
-                return
-            difference = np.where(kept(mask, want), np.abs(got.astype(np.float64) - want), 0)
-            if np.isnan(difference).any():
-                answer.send((None, f"{name} is NaN"))
-                return
-            worst, compared = max(worst, float(difference.max(initial=0))), compared + 1
-        if not compared:
-            answer.send((None, "nothing to compare"))
-        elif worst > TOLERANCE:
-            answer.send((None, f"differs by {worst:.2e}"))
+    def __init__(self, file, folder):
+        lines = [line.split(" ") for line in file.with_suffix(".names").read_text().splitlines()]
+        self.names = {kind: [n for k, n, *_ in lines if k == kind] for kind in ("input", "output")}
+        self.windows = {n: int(rest[0]) for k, n, *rest in lines if k == "window"}
+        self.cached = ".growing" in file.name or ".static" in file.name
+        self.slots = 32 if ".static" in file.name else 0
+        if self.cached:
+            tensors = load(folder / "rows.safetensors")
+            self.inputs = {"input_ids": tensors["input_ids"]}
+            if ".growing" in file.name:
+                self.inputs["attention_mask"] = np.ones_like(tensors["input_ids"])
+            self.wanted = tensors
         else:
-            answer.send((f"{worst:.1e} over {compared} outputs", None))
+            self.inputs, self.wanted = load(folder / "inputs.safetensors"), load(folder / "outputs.safetensors")
+        self.mask = self.inputs.get("attention_mask", self.inputs.get("decoder_attention_mask"))
+
+    def feeds(self, method):
+        for i, name in enumerate(self.names["input"]):
+            if name in self.inputs:
+                yield torch.from_numpy(self.inputs[name].copy())
+            elif self.cached:
+                yield cached_feed(method, i, name, self)
+            else:
+                raise KeyError(f"{name} is not among {sorted(self.inputs)}")
+
+
+def compare(outputs, case):
+    """How far the outputs are from what is wanted, in words; ValueError where that is too far."""
+    worst, compared = 0.0, 0
+    for name, got in outputs.items():
+        if name not in case.wanted:
+            continue
+        got, want = got.numpy(), case.wanted[name]
+        if got.ndim == 4 and got.shape != want.shape:
+            got = got[:, :, : want.shape[2]] if case.slots else got[:, :, -want.shape[2] :]
+        if got.shape != want.shape:
+            raise ValueError(f"{name}: shape {got.shape}, not {want.shape}")
+        difference = np.where(kept(case.mask, want), np.abs(got.astype(np.float64) - want), 0)
+        if not difference.max(initial=0) <= TOLERANCE:
+            raise ValueError(f"{name} differs by {difference.max():.2e}")
+        worst, compared = max(worst, float(difference.max(initial=0))), compared + 1
+    if not compared:
+        raise ValueError("nothing to compare")
+    return f"{worst:.1e} over {compared} outputs"
+
+
+def run(file, folder, answer):
+    try:
+        case = Case(file, folder)
+        method = Runtime.get().load_program(file).load_method("forward")
+        results = method.execute(list(case.feeds(method)))
+        answer.send((compare(dict(zip(case.names["output"], results, strict=True)), case), None))
     except Exception as error:
         answer.send((None, " ".join(str(error).split())[-300:]))
 

@@ -46,20 +46,24 @@ void set_bounds(Graph& graph, const std::map<std::string, Tensor>& inputs) {
 Program program_of(ExportedProgram source, const std::map<std::string, Tensor>& inputs) {
   optimize(*source.graph, {"canonicalize", "fold", "cse"});
   set_bounds(*source.graph, inputs);
+  const auto windows = source.mask_windows;
   const auto graph = lower(source);
   optimize(*graph, {"cse"});
   Program program;
   program.methods.push_back(emit(*graph, "forward"));
+  for (const auto& [mask, window] : windows)
+    program.metadata["window " + mask] = std::to_string(window.value_or(0));
   return program;
 }
 
-/// The program, and the names of its inputs and outputs in order.
+/// The program, the names of its inputs and outputs in order, and the windows of its masks.
 void write_program(const Program& program, const fs::path& folder, const std::string& stem) {
   write(program, folder / (stem + ".pte"));
   std::ofstream names(folder / (stem + ".names"));
   for (const std::string& name : program.methods[0].input_names) names << "input " << name << "\n";
   for (const std::string& name : program.methods[0].output_names)
     names << "output " << name << "\n";
+  for (const auto& [key, value] : program.metadata) names << key << " " << value << "\n";
 }
 
 fs::path golden_models() { return fs::path(SLIPWAY_SOURCE_DIR) / "tests" / "golden" / "models"; }
@@ -81,8 +85,9 @@ TEST(ExecutorchModels, NativeOnesLowerWithEachCache) {
                {models::CacheKind::kGrowing, ".growing"},
                {models::CacheKind::kStatic, ".static"}};
     for (const auto& [kind, suffix] : kinds) {
-      task.cache = kind;
-      const Program program = program_of(models::build_program(checkpoint, task, {}), inputs);
+      models::BuildOptions options;
+      options.cache = kind;
+      const Program program = program_of(models::build_program(checkpoint, task, options), inputs);
       EXPECT_GT(measure(program).file_bytes, 0);
       if (folder != nullptr) write_program(program, folder, name + suffix);
       ++lowered;
@@ -91,6 +96,14 @@ TEST(ExecutorchModels, NativeOnesLowerWithEachCache) {
   EXPECT_GE(lowered, 17);
 }
 
+/// Programs that do not lower, with the reason; all others must.
+const std::map<std::string, const char*> kRefused = {
+    {"yolos-object-detection", "bicubic resizing has no kernel"},
+    {"idefics3-image-text-to-text", "a mask picks elements: their number depends on values"},
+    {"qwen2_audio-multimodal-lm", "a mask picks elements: their number depends on values"},
+    {"smolvlm-image-text-to-text", "a mask picks elements: their number depends on values"},
+};
+
 TEST(ExecutorchModels, TracedOnesLower) {
   const char* programs = std::getenv("SLIPWAY_EXECUTORCH_PROGRAMS");
   const char* folder = std::getenv("SLIPWAY_EXECUTORCH_MODELS");
@@ -98,6 +111,7 @@ TEST(ExecutorchModels, TracedOnesLower) {
     GTEST_SKIP() << "they lie outside the core; tests/interop runs this with both folders";
   for (const auto& entry : fs::directory_iterator(programs)) {
     if (!fs::exists(entry.path() / "model.pt2")) continue;
+    const bool refused = kRefused.contains(entry.path().filename().string());
     try {
       const auto file = dynamo::ProgramFile::open(entry.path() / "model.pt2");
       ExportedProgram source = dynamo::import_program(file).program;
@@ -106,8 +120,9 @@ TEST(ExecutorchModels, TracedOnesLower) {
       const Program program =
           program_of(std::move(source), read_safetensors(entry.path() / "inputs.safetensors"));
       write_program(program, folder, entry.path().filename().string() + ".traced");
+      EXPECT_FALSE(refused) << entry.path().filename() << " lowers, take it off the list";
     } catch (const Error& error) {
-      ADD_FAILURE() << entry.path().filename() << ": " << error.what();
+      if (!refused) ADD_FAILURE() << entry.path().filename() << ": " << error.what();
     }
   }
 }
