@@ -16,9 +16,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNamespac
     {"et_quantized", "quantized_decomposed"},
 }};
 
-/// The last elements of an axis, as many as a tensor says: calls of several kernels.
+/// What lowering writes and no kernel is.
 constexpr OpRow kOwn[] = {
-    {"et::slice_last(Tensor self, int dim, Tensor count) -> Tensor", nullptr}};
+    // The last elements of an axis, as many as a tensor says: emit() makes several calls of it.
+    {"et::slice_last(Tensor self, int dim, Tensor count) -> Tensor", nullptr},
+    // A product of matrices batched over the axes before: delegates take it as it is,
+    // expand_own_ops() writes the others as et::bmm.out.
+    {"et::matmul(Tensor self, Tensor other, *, bool transpose_b=False) -> Tensor", nullptr},
+};
 
 }  // namespace
 

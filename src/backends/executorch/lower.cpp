@@ -120,6 +120,16 @@ Value Lower::concat(const std::vector<Value>& parts, int64_t axis) {
   return typed("et::cat.out", {parts, axis}, type);
 }
 
+/// A stored matrix turned around: delegates want [out, in].
+Value Lower::turned(Value matrix) {
+  Value& result = state_.turned[matrix.node()];
+  if (!result.defined()) {
+    const ScopeGuard scope(state_.target, matrix.node()->scope);
+    result = state_.weight(matrix.node()->name, lazy_transpose2d(matrix.node()->data));
+  }
+  return result;
+}
+
 Value Lower::matmul(Value a, Value b) {
   if (a.rank() == 1) {
     const Value product = matmul(unsqueeze(a, 0), b);
@@ -131,6 +141,11 @@ Value Lower::matmul(Value a, Value b) {
   }
   const DType d = a.dtype();
   const Sym rows = a.dim(-2), columns = b.dim(-1);
+  if (b.rank() == 2 && b.node()->kind == NodeKind::kWeight && b.node()->data != nullptr) {
+    SymShape shape(a.shape().begin(), a.shape().end() - 1);
+    shape.push_back(columns);
+    return typed("et::linear.out", {a, turned(b)}, {d, shape});
+  }
   if (b.rank() == 2) {
     SymShape shape(a.shape().begin(), a.shape().end() - 1);
     const Sym count = numel(shape);
@@ -139,18 +154,19 @@ Value Lower::matmul(Value a, Value b) {
         typed("et::mm.out", {reshape(a, {count, a.dim(-1)}), b}, {d, {count, columns}});
     return reshape(product, shape);
   }
-  SymShape batch = ops::broadcast({a.shape().begin(), a.shape().end() - 2},
+  SymShape shape = ops::broadcast({a.shape().begin(), a.shape().end() - 2},
                                   {b.shape().begin(), b.shape().end() - 2});
-  const Sym count = numel(batch);
-  const auto flat = [&](Value x) {
-    SymShape whole = batch;
-    whole.insert(whole.end(), x.shape().end() - 2, x.shape().end());
-    return reshape(expand(x, whole), {count, x.dim(-2), x.dim(-1)});
-  };
-  const Value product = typed("et::bmm.out", {flat(a), flat(b)}, {d, {count, rows, columns}});
-  batch.push_back(rows);
-  batch.push_back(columns);
-  return reshape(product, batch);
+  shape.push_back(rows);
+  shape.push_back(columns);
+  return typed("et::matmul", {a, b}, {d, shape});
+}
+
+Value Lower::matmul_transposed(Value a, Value b) {
+  SymShape shape = ops::broadcast({a.shape().begin(), a.shape().end() - 2},
+                                  {b.shape().begin(), b.shape().end() - 2});
+  shape.push_back(a.dim(-2));
+  shape.push_back(b.dim(-2));
+  return typed("et::matmul", {a, b, named("transpose_b", true)}, {a.dtype(), shape});
 }
 
 }  // namespace slipway::executorch

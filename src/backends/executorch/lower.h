@@ -45,8 +45,12 @@ class Lower final : public lowering::NodeLowering {
   Value concat(const std::vector<Value>& parts, int64_t axis);
   /// A product of matrices, batched over the axes before the last two.
   Value matmul(Value a, Value b);
+  /// The same with b [..., columns, inner], both of one rank of at least 3.
+  Value matmul_transposed(Value a, Value b);
 
  private:
+  Value turned(Value matrix);
+
   LowerState& state_;
 };
 
@@ -63,7 +67,8 @@ std::span<const LoweringRow> window_rows();
 /// The row of an op, or null. An op with a body and no row is expanded first.
 const LoweringRow* find_lowering(std::string_view op);
 
-/// The program as a graph of kernels. An input that is an output of the same name and type is
+/// The program as a graph of kernels and of et::matmul: partition() or expand_own_ops() comes
+/// before emit(). An input that is an output of the same name and type is
 /// written in place: that output is `et::index_put_` or `et::copy_` of it. Error{kUnsupported}
 /// lists every op that has neither a row nor a body, with counts. Inputs that nothing reads are
 /// dropped; `dropped` receives their names.

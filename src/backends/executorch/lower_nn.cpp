@@ -55,7 +55,7 @@ Value attention(Lower& l) {
   const int64_t groups = qs[1].value() / ks[1].value();
   const Value scaled = l("et::mul.out", {q, l.scalar(l.args().number(4), d)});
   const Value folded = l.reshape(scaled, {qs[0], ks[1], qs[2] * groups, qs[3]});
-  Value scores = l.cast(l.matmul(folded, l.permute(k, {0, 1, 3, 2})), DType::kF32);
+  Value scores = l.cast(l.matmul_transposed(folded, k), DType::kF32);
   if (const double cap = l.args().number(5); cap > 0) {
     const Value limit = l.scalar(cap, DType::kF32), inverse = l.scalar(1 / cap, DType::kF32);
     scores = l("et::tanh.out", {l("et::mul.out", {scores, inverse})});

@@ -10,6 +10,7 @@
 #include "backends/dynamo/import.h"
 #include "backends/executorch/emit.h"
 #include "backends/executorch/lower.h"
+#include "backends/executorch/partition.h"
 #include "backends/executorch/write.h"
 #include "checkpoint/safetensors.h"
 #include "lowering/upper_bounds.h"
@@ -50,7 +51,10 @@ Program program_of(ExportedProgram source, const std::map<std::string, Tensor>& 
   const auto graph = lower(source);
   optimize(*graph, {"cse"});
   Program program;
-  program.methods.push_back(emit(*graph, "forward"));
+  DelegationReport report;
+  const std::vector<Partition> parts = partition(*graph, &report);
+  program.methods.push_back(emit(*graph, "forward", parts));
+  program.metadata["report"] = report.to_text();
   for (const auto& [mask, window] : windows)
     program.metadata["window " + mask] = std::to_string(window.value_or(0));
   return program;
@@ -63,7 +67,9 @@ void write_program(const Program& program, const fs::path& folder, const std::st
   for (const std::string& name : program.methods[0].input_names) names << "input " << name << "\n";
   for (const std::string& name : program.methods[0].output_names)
     names << "output " << name << "\n";
-  for (const auto& [key, value] : program.metadata) names << key << " " << value << "\n";
+  for (const auto& [key, value] : program.metadata)
+    if (key.starts_with("window ")) names << key << " " << value << "\n";
+  std::ofstream(folder / (stem + ".report")) << program.metadata.at("report");
 }
 
 fs::path golden_models() { return fs::path(SLIPWAY_SOURCE_DIR) / "tests" / "golden" / "models"; }

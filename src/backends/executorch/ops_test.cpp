@@ -8,6 +8,7 @@
 
 #include "backends/executorch/emit.h"
 #include "backends/executorch/lower.h"
+#include "backends/executorch/partition.h"
 #include "backends/executorch/write.h"
 #include "ir/ops/op_cases.h"
 #include "ir/parse.h"
@@ -58,6 +59,7 @@ TEST(ExecutorchOps, EveryCaseLowers) {
     try {
       const auto graph = lower(source);
       Program program;
+      expand_own_ops(*graph);
       program.methods.push_back(emit(*graph, "forward"));
       if (folder != nullptr) write_case(program, folder, i);
       else EXPECT_GT(measure(program).file_bytes, 0);
