@@ -1,6 +1,8 @@
 // Lowering: the notation of ExecuTorch's kernels.
 #include "backends/executorch/lower.h"
 
+#include <fmt/format.h>
+
 #include "backends/executorch/lower_state.h"
 #include "checkpoint/expr.h"
 #include "ir/ops/infer.h"
@@ -18,6 +20,10 @@ Shape known(const SymShape& shape) {
   Shape result;
   for (const Sym s : shape) result.push_back(s.value());
   return result;
+}
+
+bool is_stored(const Node* node) {
+  return node->kind == NodeKind::kWeight && node->data != nullptr;
 }
 
 }  // namespace
@@ -38,7 +44,7 @@ Value Lower::cast(Value x, DType dtype) {
 Value Lower::reshape(Value x, const SymShape& shape) {
   if (x.shape() == shape) return x;
   const Node& node = *x.node();
-  if (node.kind == NodeKind::kWeight && node.data != nullptr && all_known(shape)) {
+  if (is_stored(&node) && all_known(shape)) {
     Value& result = state_.reshaped[{&node, known(shape)}];
     if (!result.defined()) {
       const ScopeGuard scope(state_.target, node.scope);
@@ -71,6 +77,7 @@ Value Lower::permute(Value x, const std::vector<int64_t>& axes) {
     shape.push_back(x.dim(axes[i]));
   }
   if (!moves) return x;
+  if (x.rank() == 2 && is_stored(x.node())) return turned(x);
   return typed("et::permute_copy.out", {x, syms(axes)}, {x.dtype(), shape});
 }
 
@@ -120,14 +127,31 @@ Value Lower::concat(const std::vector<Value>& parts, int64_t axis) {
   return typed("et::cat.out", {parts, axis}, type);
 }
 
-/// A stored matrix turned around: delegates want [out, in].
+/// A stored matrix turned around. What was turned already is the matrix that it was.
 Value Lower::turned(Value matrix) {
-  Value& result = state_.turned[matrix.node()];
-  if (!result.defined()) {
-    const ScopeGuard scope(state_.target, matrix.node()->scope);
-    result = state_.weight(matrix.node()->name, lazy_transpose2d(matrix.node()->data));
+  const Node* node = matrix.node();
+  if (const auto at = state_.turned.find(node); at != state_.turned.end()) return at->second;
+  const ScopeGuard scope(state_.target, node->scope);
+  const Value result = state_.weight(node->name, lazy_transpose2d(node->data));
+  state_.turned[result.node()] = matrix;
+  return state_.turned[node] = result;
+}
+
+Value Lower::entry(Value x, int64_t index) {
+  const Node* node = x.node();
+  const bool turns = node->kind == NodeKind::kOp && node->op->name() == "et::permute_copy.out" &&
+                     node->arguments().integers(1) == std::vector<int64_t>{0, 2, 1};
+  if (turns) node = node->arguments().value(0).node();
+  if (!is_stored(node) || x.rank() != 3) return {};
+  Value& matrix = state_.entries[{node, index}];
+  if (!matrix.defined()) {
+    const Shape& shape = node->data->shape();
+    const ScopeGuard scope(state_.target, node->scope);
+    matrix =
+        state_.weight(fmt::format("{}.{}", node->name, index),
+                      lazy_reshape(lazy_slice(node->data, index, index + 1), {shape[1], shape[2]}));
   }
-  return result;
+  return turns ? turned(matrix) : matrix;
 }
 
 Value Lower::matmul(Value a, Value b) {
@@ -141,7 +165,7 @@ Value Lower::matmul(Value a, Value b) {
   }
   const DType d = a.dtype();
   const Sym rows = a.dim(-2), columns = b.dim(-1);
-  if (b.rank() == 2 && b.node()->kind == NodeKind::kWeight && b.node()->data != nullptr) {
+  if (b.rank() == 2 && is_stored(b.node())) {
     SymShape shape(a.shape().begin(), a.shape().end() - 1);
     shape.push_back(columns);
     return typed("et::linear.out", {a, turned(b)}, {d, shape});

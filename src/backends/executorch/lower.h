@@ -43,6 +43,9 @@ class Lower final : public lowering::NodeLowering {
   /// Entries of an axis by number; a scalar takes the axis away.
   Value gather(Value x, Value indices, int64_t axis);
   Value concat(const std::vector<Value>& parts, int64_t axis);
+  /// Matrix `index` of stored matrices, turned around or not: a part of the weight's own storage.
+  /// Undefined where x is something else.
+  Value entry(Value x, int64_t index);
   /// A product of matrices, batched over the axes before the last two.
   Value matmul(Value a, Value b);
   /// The same with b [..., columns, inner], both of one rank of at least 3.

@@ -24,12 +24,8 @@ Value scatter_value(Lower& l) {
 
 constexpr char kScatter[] = "et::scatter.src_out", kScatterAdd[] = "et::scatter_add.out";
 
-/// Of the ways to combine only sums have a kernel.
+/// Of the ways to combine only sums have a kernel; lower() refuses the others.
 Value scatter_reduce(Lower& l) {
-  const std::string& how = l.args().text(4);
-  if (how != "sum")
-    throw Error(kUnsupported, "[executorch] aten::scatter_reduce.two with reduce=\"" + how +
-                                  "\" has no kernel, only \"sum\" has one");
   const int64_t axis = l.args().axis(1, l.in(0).rank());
   Value base = l.in(0);
   if (!l.args().flag(5)) base = l("et::scatter.value_out", {base, axis, l.in(2), 0});

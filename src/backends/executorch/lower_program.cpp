@@ -1,4 +1,6 @@
 // Lowering a whole program, and which of its inputs are written in place.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "backends/executorch/kernels.h"
@@ -18,6 +20,22 @@ const lowering::Rows<Lower>& rows() {
                                             index_rows(),
                                             window_rows()};
   return all;
+}
+
+/// Forms of ops whose rows know a kernel for other forms only; "" for all that lower.
+std::string lacking(const Node& node) {
+  const std::string& op = node.op->name();
+  const Args a = node.arguments();
+  if (op == "aten::scatter_reduce.two" && a.text(4) != "sum")
+    return fmt::format("{} (reduce=\"{}\")", op, a.text(4));
+  if (op == "aten::pad" && a.text(2) != "constant") {
+    const size_t axes = a.syms(1).size() / 2;
+    if ((a.text(2) != "reflect" && a.text(2) != "replicate") || axes < 1 || axes > 3)
+      return fmt::format("{} (mode=\"{}\" over {} axes)", op, a.text(2), axes);
+  }
+  if (op == "aten::convolution" && a.type(0).shape.size() > 4)
+    return fmt::format("{} (over 3 axes)", op);
+  return "";
 }
 
 /// How often each value is read, by nodes and as an output.
@@ -85,8 +103,9 @@ const LoweringRow* find_lowering(std::string_view op) { return rows().find(op); 
 std::unique_ptr<Graph> lower(const ExportedProgram& program, std::vector<std::string>* dropped) {
   register_kernels();
   Graph& source = *program.graph;
-  lowering::expand_to_rows(source, "executorch",
-                           [](const Op& op) { return find_lowering(op.name()) != nullptr; });
+  lowering::expand_to_rows(
+      source, "executorch", [](const Op& op) { return find_lowering(op.name()) != nullptr; },
+      lacking);
   auto target = std::make_unique<Graph>();
   LowerState state(*target);
   for (Node* input : source.inputs())

@@ -18,8 +18,12 @@ Value slice(Lower& l) {
 Value select(Lower& l) {
   const Value x = l.in(0);
   const int64_t axis = l.args().axis(1, x.rank());
-  if (const auto* index = std::get_if<Sym>(&l.args()[2]))
-    return l.typed("et::select_copy.int_out", {x, axis, *index}, l.out());
+  const auto* index = std::get_if<Sym>(&l.args()[2]);
+  if (index != nullptr && index->is_const() && axis == 0 && x.dim(0).is_const()) {
+    const int64_t place = index->value() < 0 ? index->value() + x.dim(0).value() : index->value();
+    if (const Value stored = l.entry(x, place); stored.defined()) return stored;
+  }
+  if (index != nullptr) return l.typed("et::select_copy.int_out", {x, axis, *index}, l.out());
   return l.gather(x, l.in(2, DType::kI64), axis);
 }
 

@@ -11,7 +11,8 @@ struct LowerState : lowering::State {
   std::map<std::pair<const Node*, Shape>, Value> reshaped;  ///< by target weight and shape
 
   using State::constant;
-  std::map<const Node*, Value> turned;  ///< by target weight
+  std::map<std::pair<const Node*, int64_t>, Value> entries;  ///< by target weight and place
+  std::map<const Node*, Value> turned;                       ///< by target weight
 
   using State::State;
   Value constant(const Lazy& data) { return State::constant(materialize(*data)); }

@@ -83,11 +83,7 @@ Value pad(Lower& l) {
       {{"replicate", 2}, "et::replication_pad1d.out"},
       {{"replicate", 4}, "et::replication_pad2d.out"},
       {{"replicate", 6}, "et::replication_pad3d.out"}};
-  const auto at = kKernels.find({mode, given.size()});
-  if (at == kKernels.end())
-    throw Error(kUnsupported, "[executorch] aten::pad with mode=\"" + mode + "\" over " +
-                                  std::to_string(given.size() / 2) + " axes has no kernel");
-  return l.typed(at->second, {x, given}, l.out());
+  return l.typed(kKernels.at({mode, given.size()}), {x, given}, l.out());  // lower() refuses others
 }
 
 Value flip(Lower& l) {
