@@ -7,14 +7,32 @@ namespace {
 
 using lowering::syms, lowering::with_batch;
 
+/// A line as a plane of height 1: delegates convolve planes.
+void widen(ops::Window& w) {
+  for (auto* one : {&w.kernel, &w.stride, &w.dilation}) one->insert(one->begin(), 1);
+  w.padding.insert(w.padding.begin(), 0);
+  if (!w.output_padding.empty()) w.output_padding.insert(w.output_padding.begin(), 0);
+}
+
 Value convolution(Lower& l) {
-  const ops::Window w = ops::convolution_window(l.args());
-  return with_batch(l, w, [&](Value x, const ValueType& type) {
+  const ops::Window given = ops::convolution_window(l.args());
+  return with_batch(l, given, [&](Value x, const ValueType& type) {
+    ops::Window w = given;
+    Value filters = l.in(1);
+    ValueType out = type;
+    const bool line = w.axes() == 1;
+    if (line) {
+      widen(w);
+      x = l.unsqueeze(x, 2);
+      filters = l.unsqueeze(filters, 2);
+      out.shape.insert(out.shape.begin() + 2, 1);
+    }
     const std::vector<int64_t> none(w.axes(), 0);
-    return l.typed("et::convolution.out",
-                   {x, l.in(1), l.in(2), syms(w.stride), syms(w.padding), syms(w.dilation),
-                    w.transposed, syms(w.transposed ? w.output_padding : none), w.groups},
-                   type);
+    const Value y = l.typed("et::convolution.out",
+                            {x, filters, l.in(2), syms(w.stride), syms(w.padding), syms(w.dilation),
+                             w.transposed, syms(w.transposed ? w.output_padding : none), w.groups},
+                            out);
+    return line ? l.squeeze(y, 2) : y;
   });
 }
 
@@ -28,8 +46,7 @@ Value on_planes(Lower& l, F f) {
     in.insert(in.begin() + 2, 1);
     out.insert(out.begin() + 2, 1);
     ops::Window plane = w;
-    for (auto* one : {&plane.kernel, &plane.stride, &plane.dilation}) one->insert(one->begin(), 1);
-    plane.padding.insert(plane.padding.begin(), 0);
+    widen(plane);
     return l.reshape(f(l.reshape(x, in), plane, ValueType{type.dtype, out}), type.shape);
   });
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "backends/executorch/program.h"
+#include "backends/executorch/xnnpack_rows.h"
 #include "checkpoint/expr.h"
 
 namespace slipway::executorch {
@@ -23,16 +24,11 @@ std::vector<uint32_t> unsigned_of(const std::vector<int64_t>& values) {
   return {values.begin(), values.end()};
 }
 
-bool is_static(Value v) {
-  return v.node()->kind == slipway::NodeKind::kWeight ||
-         v.node()->kind == slipway::NodeKind::kConstant;
-}
-
 template <NodeKind kKind>
 Refusal unary(B& b, const Node& node) {
   b.add({.kind = kKind,
          .inputs = {b.operand(node.arguments().value(0))},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))}});
+         .outputs = {b.result(result_of(node))}});
   return kFine;
 }
 
@@ -41,7 +37,7 @@ Refusal binary(B& b, const Node& node) {
   const Args a = node.arguments();
   b.add({.kind = kKind,
          .inputs = {b.operand(a.value(0)), b.operand(a.value(1))},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))}});
+         .outputs = {b.result(result_of(node))}});
   return kFine;
 }
 
@@ -55,7 +51,7 @@ Refusal sum(B& b, const Node& node) {
 Refusal clamped(B& b, const Node& node, xnnpack::Range range) {
   b.add({.kind = NodeKind::kClamp,
          .inputs = {b.operand(node.arguments().value(0))},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))},
+         .outputs = {b.result(result_of(node))},
          .clamp = range});
   return kFine;
 }
@@ -92,7 +88,7 @@ Refusal linear(B& b, const Node& node) {
   b.add({.kind = NodeKind::kFullyConnected,
          .inputs = {b.operand(a.value(0)), b.operand(a.value(1)),
                     a.has(2) ? b.operand(a.value(2)) : xnnpack::kNoValue},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))}});
+         .outputs = {b.result(result_of(node))}});
   return kFine;
 }
 
@@ -102,7 +98,7 @@ Refusal mm(B& b, const Node& node) {
   if (!is_static(a.value(1))) return "the matrix is not static";
   b.add({.kind = NodeKind::kFullyConnected,
          .inputs = {b.operand(a.value(0)), b.operand(a.value(1)), xnnpack::kNoValue},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))},
+         .outputs = {b.result(result_of(node))},
          .flags = kTransposeWeights});
   return kFine;
 }
@@ -113,7 +109,7 @@ Refusal matmul(B& b, const Node& node) {
   if (a.type(0).shape.size() != a.type(1).shape.size()) return "the sides differ in rank";
   b.add({.kind = NodeKind::kBatchMatrixMultiply,
          .inputs = {b.operand(a.value(0)), b.operand(a.value(1))},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))},
+         .outputs = {b.result(result_of(node))},
          .flags = a.flag(2) ? kTransposeB : 0});
   return kFine;
 }
@@ -135,7 +131,7 @@ Refusal mean(B& b, const Node& node) {
                              : b.constant(materialize(*lazy_cast(lazy_constant(row), x.dtype)));
   b.add({.kind = NodeKind::kFullyConnected,
          .inputs = {b.operand(a.value(0)), weights, xnnpack::kNoValue},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))}});
+         .outputs = {b.result(result_of(node))}});
   return kFine;
 }
 
@@ -143,7 +139,7 @@ Refusal permute(B& b, const Node& node) {
   const Args a = node.arguments();
   b.add({.kind = NodeKind::kStaticTranspose,
          .inputs = {b.operand(a.value(0))},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))},
+         .outputs = {b.result(result_of(node))},
          .attributes = xnnpack::Transpose{unsigned_of(a.integers(1))}});
   return kFine;
 }
@@ -156,7 +152,7 @@ Refusal view(B& b, const Node& node) {
   if (std::ranges::count(sizes, 0U) > 1) return "more than one size is free";
   b.add({.kind = NodeKind::kStaticReshape,
          .inputs = {b.operand(node.arguments().value(0))},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))},
+         .outputs = {b.result(result_of(node))},
          .attributes = xnnpack::Reshape{sizes}});
   return kFine;
 }
@@ -180,7 +176,7 @@ Refusal slice(B& b, const Node& node) {
   }
   b.add({.kind = NodeKind::kStaticSlice,
          .inputs = {b.operand(a.value(0))},
-         .outputs = {b.result(Value(const_cast<Node*>(&node), 0))},
+         .outputs = {b.result(result_of(node))},
          .attributes = attributes});
   return kFine;
 }
@@ -193,17 +189,12 @@ Refusal concat(B& b, const Node& node) {
                      .attributes = xnnpack::Axis{static_cast<uint32_t>(
                          a.axis(1, static_cast<int64_t>(node.types[0].shape.size())))}};
   for (const Value part : parts) made.inputs.push_back(b.operand(part));
-  made.outputs = {b.result(Value(const_cast<Node*>(&node), 0))};
+  made.outputs = {b.result(result_of(node))};
   b.add(std::move(made));
   return kFine;
 }
 
-struct Row {
-  std::string_view op;
-  Refusal (*define)(B& b, const Node& node);
-};
-
-constexpr Row kRows[] = {
+constexpr XnnpackRow kRows[] = {
     {"et::abs.out", unary<NodeKind::kAbs>},
     {"et::add.out", sum<NodeKind::kAdd>},
     {"et::cat.out", concat},
@@ -236,11 +227,12 @@ constexpr Row kRows[] = {
     {"et::view_copy.out", view},
 };
 
-const Row* row_of(const Node& node) {
+const XnnpackRow* row_of(const Node& node) {
   if (node.kind != slipway::NodeKind::kOp) return nullptr;
-  const auto at = std::find_if(std::begin(kRows), std::end(kRows),
-                               [&](const Row& row) { return row.op == node.op->name(); });
-  return at == std::end(kRows) ? nullptr : at;
+  for (const std::span<const XnnpackRow> rows : {std::span<const XnnpackRow>(kRows), plane_rows()})
+    for (const XnnpackRow& row : rows)
+      if (row.op == node.op->name()) return &row;
+  return nullptr;
 }
 
 /// What no tensor of a delegate may be: empty, of too many axes, or of another type.
@@ -285,6 +277,12 @@ xnnpack::ValueId XnnpackBuilder::constant(const Tensor& tensor) {
        .data = lazy_constant(tensor)});
 }
 
+xnnpack::ValueId XnnpackBuilder::stored(const ValueType& type, Lazy data) {
+  const xnnpack::ValueId id = inner(type);
+  graph_.values[id].data = std::move(data);
+  return id;
+}
+
 xnnpack::ValueId XnnpackBuilder::inner(const ValueType& type) {
   return graph_.add(
       {.type = type.dtype == DType::kF16 ? xnnpack::DataType::kFp16 : xnnpack::DataType::kFp32,
@@ -296,11 +294,10 @@ xnnpack::ValueId XnnpackBuilder::result(Value value) { return ids_[value] = inne
 void XnnpackBuilder::add_output(Value value) { graph_.outputs.push_back(ids_.at(value)); }
 
 std::string XnnpackBuilder::define(const Node& node) {
-  const Row* row = row_of(node);
+  const XnnpackRow* row = row_of(node);
   if (row == nullptr) return "has no node in XNNPACK";
-  DType dtype = node.types[0].dtype;
-  for (const ValueType& type : node.types)
-    if (Refusal why = refused(type, false); !why.empty()) return why;
+  const DType dtype = node.types[0].dtype;
+  if (Refusal why = refused(node.types[0], false); !why.empty()) return why;
   for (const Value value : operands(node)) {
     if (Refusal why = refused(value.type(), is_static(value)); !why.empty()) return why;
     if (value.dtype() != dtype) return "its dtypes are mixed";

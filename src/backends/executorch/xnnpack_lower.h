@@ -26,6 +26,8 @@ class XnnpackBuilder {
   /// For the rows of ops.
   xnnpack::ValueId operand(Value value);
   xnnpack::ValueId constant(const Tensor& tensor);
+  /// Static data in another layout than the graph's.
+  xnnpack::ValueId stored(const ValueType& type, Lazy data);
   /// The value that a node's output becomes.
   xnnpack::ValueId result(Value value);
   /// A value between the nodes of one op.
