@@ -41,3 +41,22 @@ SLIPWAY_OPENVINO_CASES=$cases build/release/bin/core_tests --gtest_filter=OpenVI
 "$runtime/bin/python" tests/interop/openvino_ops.py "$cases"
 "$runtime/bin/python" tests/interop/openvino_ir.py "$tool"
 "$runtime/bin/python" tests/interop/openvino_traced.py "$tool"
+
+runtime=.venvs/executorch
+stamp=$runtime/.installed
+packages="executorch==1.5.1 torch==2.13.0 numpy==2.4.6"
+if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
+  echo "interop: installing ExecuTorch (once)"
+  rm -rf "$runtime"
+  python3 -m venv "$runtime"
+  # shellcheck disable=SC2086
+  "$venv/bin/uv" pip install -q --python "$runtime/bin/python" $packages
+  echo "$packages" > "$stamp"
+fi
+mkdir "$cases/ops" "$cases/models" "$cases/programs"
+SLIPWAY_EXECUTORCH_CASES=$cases/ops build/release/bin/core_tests --gtest_filter=ExecutorchOps.* > /dev/null
+"$runtime/bin/python" tests/interop/executorch_ops.py "$cases/ops"
+for archive in tests/golden/pt2/{reference,more}.tar.xz; do tar xJf "$archive" -C "$cases/programs"; done
+SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/programs \
+  build/release/bin/core_tests --gtest_filter=ExecutorchModels.* > /dev/null
+"$runtime/bin/python" tests/interop/executorch_models.py "$cases/models" "$cases/programs"
