@@ -18,26 +18,26 @@ namespace slipway::executorch {
 /// The number of a value in its method.
 using ValueId = int32_t;
 
-/// Who gives a tensor its memory.
+/// Where a tensor's elements lie.
 enum class Storage : uint8_t {
-  kConstant,  ///< the file: `data`
-  kPlanned,   ///< the arena: an activation, or an input or output that the arena holds
-  kBuffer,    ///< the arena for as long as the method is loaded: a mutable buffer. It begins as
+  kConstant,  ///< in the file: `data`
+  kPlanned,   ///< in the arena, while it is used; inputs and outputs may be the caller's instead
+  kBuffer,    ///< in the arena for as long as the method is loaded: a mutable buffer. It begins as
               ///< `data`, or undefined (zero in runtimes that clear their arenas)
-  kCaller,    ///< the caller, before a call: an input or output outside the arena
 };
 
 /// A contiguous tensor. Its sizes may be lower at run time than the file says, never its rank.
 struct TensorValue {
   DType dtype = DType::kF32;
-  SymShape shape;  ///< numbers, or expressions over symbols with upper bounds
+  SymShape shape{};  ///< numbers, or expressions over symbols with upper bounds
   Storage storage = Storage::kPlanned;
-  Lazy data;  ///< of a constant: required; of a buffer: where it begins as something
+  Lazy data{};  ///< of a constant: required; of a buffer: where it begins as something
   /// Set where the tensor is another name for the memory of an earlier value: the result of
   /// executorch_prim::et_view, or of an op that writes to its argument. Memory and lifetime are
-  /// planned once for all names.
-  std::optional<ValueId> view_of;
-  std::string name;  ///< of a buffer: its path in the model; for messages and the file
+  /// planned once for all names. Inputs and outputs are no views: their memory may be the caller's.
+  std::optional<ValueId> view_of{};
+  std::string name{};  ///< of a buffer: its path in the model. Methods whose buffers have one name
+                       ///< share them where the runtime shares its arenas
 };
 
 /// Numbers that kernels take. Lists of integers, tensors and optional tensors name values, so an
@@ -99,12 +99,14 @@ using Instruction = std::variant<KernelCall, DelegateCall, MoveCall, JumpFalseCa
 /// A part of a method that a back end of the runtime compiles when the method is loaded.
 struct Delegate {
   std::string id = "XnnpackBackend";
-  xnnpack::Graph graph;
-  std::map<std::string, std::string> compile_specs;
+  xnnpack::Graph graph{};
+  std::map<std::string, std::string> compile_specs{};
 };
 
 /// An entry point. Values are used by number; a value may be named by any instruction.
 struct Method {
+  explicit Method(std::string method_name) : name(std::move(method_name)) {}
+
   std::string name;
   std::vector<EValue> values;
   std::vector<ValueId> inputs, outputs;
@@ -119,7 +121,11 @@ struct Method {
   ValueId constant(const EValue& value);
   /// A list of integers that are known now.
   ValueId int_list(const std::vector<int64_t>& items);
+  /// Asserts that the value is a tensor.
   const TensorValue& tensor(ValueId id) const;
+
+ private:
+  std::map<std::string, ValueId> constants_;  ///< of constant(), by kind and number
 };
 
 /// A whole file. One Lazy object is stored once over all methods, buffers and delegates.

@@ -63,10 +63,10 @@ using Quantization = std::variant<std::monostate, PerTensor, PerChannel, Blockwi
 /// sizes of its inputs from each call and infers the rest.
 struct Value {
   DataType type = DataType::kFp32;
-  SymShape shape;
-  Lazy data;  ///< of static data: bytes as XNNPACK reads them. For types of 4 bits a u8 tensor, two
-              ///< elements a byte, the first in the lower half; else elements of the type
-  Quantization quantization;
+  SymShape shape{};
+  Lazy data{};  ///< of static data: bytes as XNNPACK reads them. For types of 4 bits a u8 tensor,
+                ///< two elements a byte, the first in the lower half; else elements of the type
+  Quantization quantization{};
 };
 
 enum class NodeKind : uint8_t {
@@ -169,10 +169,10 @@ struct Range {
 
 struct Node {
   NodeKind kind = NodeKind::kAdd;
-  std::vector<ValueId> inputs;
-  std::vector<ValueId> outputs;  ///< one; two for kArgMaxPool2d: values, indices
-  Attributes attributes;
-  std::optional<Range> clamp;
+  std::vector<ValueId> inputs{};
+  std::vector<ValueId> outputs{};  ///< one; two for kArgMaxPool2d: values, indices
+  Attributes attributes{};
+  std::optional<Range> clamp{};
   uint32_t flags = 0;  ///< XNN_FLAG_*
   uint32_t debug_handle = 0;
 };
