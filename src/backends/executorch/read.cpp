@@ -92,6 +92,7 @@ const fb::Program& verified(ByteSpan bytes, const std::string& where) {
 
 void check_subsegments(const File& file, const fb::SubsegmentOffsets* list) {
   if (!list || !list->offsets() || list->offsets()->size() == 0) return;
+  file.need_aligned(list->offsets());
   const ByteSpan segment = file.segment(list->segment_index());
   for (const uint64_t offset : *list->offsets())
     file.need(offset <= segment.size(), "data lie outside their segment");

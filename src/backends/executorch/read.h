@@ -22,12 +22,14 @@ struct Port {
   std::string name;
   PortKind kind = PortKind::kTensor;
   std::string constant;  ///< of a number or string that the file states: as text
+  int32_t value = 0;     ///< its number in the method: an output may be an input
   // Of tensors.
   DType dtype = DType::kF32;
   Shape sizes;                    ///< the highest
   std::vector<std::string> dims;  ///< numbers, expressions, or "?"
   bool dynamic = false;           ///< sizes may be lower at run time
   bool planned = false;           ///< the arena or the file holds it
+  bool written = false;           ///< of an input: an instruction writes to it
 };
 
 /// A mutable buffer.
@@ -39,8 +41,11 @@ struct BufferPort {
 };
 
 struct DelegatePort {
-  std::string id;                              ///< "XnnpackBackend"
-  std::map<std::string, int64_t> node_counts;  ///< of XNNPACK: "FullyConnected"
+  std::string id;                                ///< "XnnpackBackend"
+  std::map<std::string, int64_t> node_counts{};  ///< of XNNPACK: "FullyConnected"
+  /// Of XNNPACK: static data are read while it runs, not only packed when it is loaded.
+  bool reads_static_data = false;
+  std::vector<uint32_t> outputs{};  ///< of XNNPACK: places of its outputs among its arguments
 };
 
 struct MethodOutline {

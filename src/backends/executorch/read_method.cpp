@@ -1,5 +1,6 @@
 // Reads and checks one method of a .pte file.
 #include <algorithm>
+#include <set>
 
 #include "backends/executorch/read_parts.h"
 #include "base/json.h"
@@ -66,6 +67,8 @@ class MethodReader {
     delegate_args_.assign(plan_.delegates() ? plan_.delegates()->size() : 0, std::nullopt);
     for (const auto* chain : *plan_.chains()) read_chain(chain);
     for (uint32_t i = 0; i < delegate_args_.size(); ++i) read_delegate(i);
+    for (const auto* call : delegate_calls_) note_outputs(*call);
+    for (Port& input : method_.inputs) input.written = written_.contains(input.value);
     return std::move(method_);
   }
 
@@ -84,6 +87,7 @@ class MethodReader {
 
   void read_arenas() {
     need(plan_.non_const_buffer_sizes() != nullptr, "the sizes of its arenas are missing");
+    file_.need_aligned(plan_.non_const_buffer_sizes());
     for (const int64_t bytes : *plan_.non_const_buffer_sizes()) {
       need(bytes >= 0, "an arena has a negative size");
       method_.arena_bytes.push_back(bytes);
@@ -187,6 +191,7 @@ class MethodReader {
     const auto wrong = [&] { fail(fmt::format("list {} has an element of another kind", id)); };
     if (const auto* list = entry.val_as_IntList()) {
       need(list->items(), fmt::format("list {} is missing", id));
+      file_.need_aligned(list->items());
       for (const int64_t item : *list->items())
         if (kind(item) != fb::KernelTypes::Int) wrong();
     } else if (const auto* tensors = entry.val_as_TensorList()) {
@@ -201,6 +206,7 @@ class MethodReader {
           wrong();
     } else if (const auto* reals = entry.val_as_DoubleList()) {
       need(reals->items(), fmt::format("list {} is missing", id));
+      file_.need_aligned(reals->items());
     } else if (const auto* flags = entry.val_as_BoolList()) {
       need(flags->items(), fmt::format("list {} is missing", id));
     }
@@ -209,6 +215,7 @@ class MethodReader {
   Port port(int32_t id) const {
     const fb::EValue& entry = value(id);
     Port port;
+    port.value = id;
     switch (entry.val_type()) {
       case fb::KernelTypes::Tensor: {
         const auto& order = *entry.val_as_Tensor()->dim_order();
@@ -217,7 +224,9 @@ class MethodReader {
             throw Error(kUnsupported,
                         fmt::format("[executorch] {}: an input or output of {} is not row-major",
                                     file_.where, method_.name));
-        return tensors_[static_cast<size_t>(id)];
+        port = tensors_[static_cast<size_t>(id)];
+        port.value = id;
+        break;
       }
       case fb::KernelTypes::Null:
         port.kind = PortKind::kNone;
@@ -294,6 +303,9 @@ class MethodReader {
     std::string name = op->name()->str();
     if (op->overload() && op->overload()->size() > 0) name += "." + op->overload()->str();
     ++method_.op_counts[name];
+    // The last argument is the result, which is the tensor that was written.
+    if (call.args() && call.args()->size() > 0)
+      written_.insert(call.args()->Get(call.args()->size() - 1));
     line(fmt::format("{}({})", name, arguments(call.args())));
   }
 
@@ -306,6 +318,7 @@ class MethodReader {
     need(!count || *count == call.args()->size(),
          fmt::format("delegate {} is called in two ways", index));
     count = call.args()->size();
+    delegate_calls_.push_back(&call);
     for (const int32_t id : *call.args())
       need(value(id).val_type() == fb::KernelTypes::Tensor || id_is_list(id),
            fmt::format("delegate {} takes a value that is no tensor", index));
@@ -331,7 +344,7 @@ class MethodReader {
       for (const auto* spec : *specs)
         need(spec && spec->key() && spec->value(), "a compile spec is incomplete");
     if (delegate->id()->string_view() != "XnnpackBackend") {
-      method_.delegates.push_back({delegate->id()->str(), {}});
+      method_.delegates.push_back({.id = delegate->id()->str()});
       return;
     }
     const std::string where =
@@ -341,6 +354,14 @@ class MethodReader {
                      [this](std::string_view key) { return file_.named(key); }));
   }
 
+  void note_outputs(const fb::DelegateCall& call) {
+    const auto& delegate = method_.delegates[static_cast<size_t>(call.delegate_index())];
+    const auto& args = *call.args();
+    if (delegate.id != "XnnpackBackend") return written_.insert(args.begin(), args.end()), void();
+    for (const uint32_t place : delegate.outputs)
+      if (place < args.size()) written_.insert(args[place]);
+  }
+
   void line(const std::string& text) { method_.listing += "  " + text + "\n"; }
 
   const File& file_;
@@ -348,6 +369,8 @@ class MethodReader {
   MethodOutline method_;
   std::vector<Port> tensors_;  ///< by value
   std::vector<std::optional<size_t>> delegate_args_;
+  std::vector<const fb::DelegateCall*> delegate_calls_;
+  std::set<int32_t> written_;  ///< values that an instruction may write to
 };
 
 }  // namespace

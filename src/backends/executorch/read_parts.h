@@ -29,6 +29,12 @@ struct File {
     if (!condition) fail(std::string(what));
   }
 
+  /// Numbers of 8 bytes, whose place the verifier does not check.
+  template <class T>
+  void need_aligned(const flatbuffers::Vector<T>* list) const {
+    need(list == nullptr || reinterpret_cast<uintptr_t>(list->Data()) % sizeof(T) == 0,
+         "a list of numbers is not aligned");
+  }
   /// Throws for a number that is out of range; checks that the bytes are there.
   ByteSpan segment(uint64_t index) const;
   /// The size of the constant, or of a buffer's initial data, of that number must hold `bytes`.

@@ -40,6 +40,7 @@ TEST(ExecutorchRead, GivesBackWhatWasWritten) {
   EXPECT_EQ(forward.inputs[0].dims, (std::vector<std::string>{"batch_size", "4"}));
   EXPECT_TRUE(forward.inputs[0].dynamic);
   EXPECT_TRUE(forward.inputs[0].planned);
+  EXPECT_FALSE(forward.inputs[0].written);
   EXPECT_EQ(forward.outputs[0].name, "y");
   EXPECT_EQ(forward.op_counts, (std::map<std::string, int64_t>{{"aten::add.out", 1}}));
   EXPECT_EQ(forward.constants, 1);
@@ -54,6 +55,9 @@ TEST(ExecutorchRead, SeesDelegatesMethodsAndBuffers) {
   EXPECT_EQ(forward.delegates[0].id, "XnnpackBackend");
   EXPECT_EQ(forward.delegates[0].node_counts,
             (std::map<std::string, int64_t>{{"FullyConnected", 1}}));
+  EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{1}));
+  EXPECT_FALSE(forward.delegates[0].reads_static_data);
+  EXPECT_FALSE(forward.inputs[0].written);
   EXPECT_EQ(shared.named_data, 3);  // the weight, the bias, the metadata
   EXPECT_TRUE(shared.find("get_eos_ids")->is_metadata());
   EXPECT_EQ(shared.find("get_eos_ids")->outputs[1].constant, "2");

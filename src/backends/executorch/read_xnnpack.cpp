@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "backends/executorch/read_parts.h"
 #include "backends/executorch/xnnpack_graph.h"
@@ -27,8 +28,9 @@ class Reader {
     need(call_args == 0 || call_args >= graph.num_externs(),
          fmt::format("it has {} inputs and outputs, is called with {}", graph.num_externs(),
                      call_args));
-    for (const auto* value : *graph.xvalues()) check_value(graph, value);
-    DelegatePort port{"XnnpackBackend", {}};
+    DelegatePort port{.id = "XnnpackBackend"};
+    for (const auto* value : *graph.xvalues()) check_value(graph, value, port);
+    port.reads_static_data = reads_static_data(graph);
     for (const auto* node : *graph.xnodes()) {
       need(node && node->xnode_union() && node->xnode_union_type() != xnn::XNodeUnion::NONE &&
                node->xnode_union_type() <= xnn::XNodeUnion::MAX,
@@ -40,6 +42,28 @@ class Reader {
   }
 
  private:
+  /// XNNPACK packs weights of these nodes; for other nodes it keeps pointers to static data.
+  static bool reads_static_data(const xnn::XNNGraph& graph) {
+    std::set<uint32_t> packed;
+    const auto weights = [&](const auto* node) {
+      if (node) packed.insert({node->filter_id(), node->bias_id()});
+    };
+    for (const auto* node : *graph.xnodes()) {
+      if (!node || !node->xnode_union()) continue;
+      weights(node->xnode_union_as_XNNFullyConnected());
+      weights(node->xnode_union_as_XNNConv2d());
+      weights(node->xnode_union_as_XNNDepthwiseConv2d());
+      weights(node->xnode_union_as_XNNConvTranspose2d());
+    }
+    for (const auto* value : *graph.xvalues()) {
+      const auto* tensor = value->xvalue_union_as_XNNTensorValue();
+      if (const auto* quantized = value->xvalue_union_as_XNNQuantizedTensorValue())
+        tensor = quantized->tensor_value();
+      if (tensor->constant_buffer_idx() != 0 && !packed.contains(tensor->id_out())) return true;
+    }
+    return false;
+  }
+
   void need(bool condition, std::string_view what) const {
     if (!condition)
       throw Error(kInvalid, fmt::format("[executorch] {}: {}; the file is broken, export it again",
@@ -117,7 +141,7 @@ class Reader {
     }
   }
 
-  void check_value(const xnn::XNNGraph& graph, const xnn::XValue* value) {
+  void check_value(const xnn::XNNGraph& graph, const xnn::XValue* value, DelegatePort& port) {
     need(value && value->xvalue_union(), "a value is missing");
     const auto* tensor = value->xvalue_union_as_XNNTensorValue();
     const auto* quantized = value->xvalue_union_as_XNNQuantizedTensorValue();
@@ -134,9 +158,10 @@ class Reader {
                                    &elements) &&
                elements < (uint64_t{1} << 56),
            "a value is larger than any memory");
-    constexpr uint32_t kExternal = 3;
-    if (tensor->flags() & kExternal)
+    constexpr uint32_t kInput = 1, kOutput = 2;
+    if (tensor->flags() & (kInput | kOutput))
       need(tensor->external_id() < graph.num_externs(), "an input or output has no number");
+    if (tensor->flags() & kOutput) port.outputs.push_back(tensor->external_id());
     check_data(graph, tensor->constant_buffer_idx(), (elements * *bits + 7) / 8);
     if (quantized) check_quantization(graph, *quantized);
   }

@@ -156,6 +156,24 @@ void check_value(size_t id, const Value& value) {
   }
 }
 
+/// The delegate frees data once a node has packed them, so no other node may read them.
+void check_packing(const Graph& graph) {
+  std::set<ValueId> packed, read;
+  for (const Node& node : graph.nodes)
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (id == kNoValue || !graph.values[id].data) continue;
+      const bool packs = row(node.kind).min_inputs == 3 && i > 0;
+      (packs ? packed : read).insert(id);
+    }
+  for (const ValueId id : packed)
+    if (read.contains(id))
+      fail(
+          fmt::format("static value {} is packed by one node and read by another; give each a "
+                      "value of its own over the same data",
+                      id));
+}
+
 bool fits(Takes wanted, const Attributes& attributes) {
   return attributes.index() == static_cast<size_t>(wanted);
 }
@@ -191,6 +209,7 @@ void verify(const Graph& graph) {
       if (id >= graph.values.size() || graph.values[id].data || !defined.insert(id).second)
         fail(fmt::format("a node {} cannot make value {}", r.name, id));
   }
+  check_packing(graph);
   for (const ValueId id : graph.outputs)
     if (!defined.contains(id)) fail(fmt::format("no node makes the output {}", id));
 }

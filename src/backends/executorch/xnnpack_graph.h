@@ -178,7 +178,8 @@ struct Node {
 };
 
 /// Nodes in an order that can run. Inputs and outputs are values, in the order of the arguments of
-/// the delegate's calls; a value is not both, and neither is static.
+/// the delegate's calls; a value is not both, and neither is static. A static value that a fully
+/// connected layer or a convolution packs is read by no other kind of node.
 struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
