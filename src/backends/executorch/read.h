@@ -21,15 +21,15 @@ enum class PortKind : uint8_t { kTensor, kNone, kInt, kBool, kDouble, kString, k
 struct Port {
   std::string name;
   PortKind kind = PortKind::kTensor;
-  std::string constant;  ///< of a number or string that the file states: as text
-  int32_t value = 0;     ///< its number in the method: an output may be an input
+  std::string constant{};  ///< of a number or string that the file states: as text
+  int32_t value = 0;       ///< its number in the method: an output may be an input
   // Of tensors.
   DType dtype = DType::kF32;
-  Shape sizes;                    ///< the highest
-  std::vector<std::string> dims;  ///< numbers, expressions, or "?"
-  bool dynamic = false;           ///< sizes may be lower at run time
-  bool planned = false;           ///< the arena or the file holds it
-  bool written = false;           ///< of an input: an instruction writes to it
+  Shape sizes{};                    ///< the highest
+  std::vector<std::string> dims{};  ///< numbers, expressions, or "?"
+  bool dynamic = false;             ///< sizes may be lower at run time
+  bool planned = false;             ///< the arena or the file holds it
+  bool written = false;             ///< of an input: an instruction writes to it
 };
 
 /// A mutable buffer.
@@ -38,6 +38,7 @@ struct BufferPort {
   DType dtype = DType::kF32;
   Shape sizes;
   bool planned = false;
+  bool initial = false;  ///< the file says what it begins as
 };
 
 struct DelegatePort {

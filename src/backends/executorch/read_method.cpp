@@ -171,7 +171,7 @@ class MethodReader {
     if (extra && extra->fully_qualified_name() && extra->fully_qualified_name()->size() > 0 &&
         (place || data == 0))
       method_.buffers.push_back({extra->fully_qualified_name()->str(), tensors_[id].dtype,
-                                 tensors_[id].sizes, place != nullptr});
+                                 tensors_[id].sizes, place != nullptr, data > 0});
   }
 
   void read_constant(uint32_t id, uint32_t data, uint64_t bytes) {

@@ -67,7 +67,7 @@ TEST(ExecutorchRead, SeesDelegatesMethodsAndBuffers) {
   const Outline buffers = read(written(testing::buffer_program()));
   const auto& list = buffers.method("forward", "a.pte").buffers;
   ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0].name, "sum");
+  EXPECT_EQ(list[0].name, "sum_buffer");
   EXPECT_EQ(list[1].dtype, DType::kI64);
   EXPECT_TRUE(list[1].planned);
 }
@@ -80,7 +80,7 @@ TEST(ExecutorchRead, FlagsMoveMemoryToTheCaller) {
   EXPECT_EQ(outline.methods[0].arena_bytes, (std::vector<int64_t>{0, 0}));
   const std::string refused = error_of(
       kUnsupported, [] { measure(testing::buffer_program(), {.alloc_mutable_buffers = false}); });
-  EXPECT_TRUE(contains(refused, "buffer sum begins with data"));
+  EXPECT_TRUE(contains(refused, "buffer sum_buffer begins with data"));
 }
 
 TEST(ExecutorchRead, AWeightOfTwoMethodsIsStoredOnce) {

@@ -74,14 +74,14 @@ inline Program flatten_program() {
   return p;
 }
 
-/// forward(x: f32[4]) adds x to `sum`, which begins as 0, 1/8, 2/8, 3/8, and 1 to `count`, which
-/// begins undefined; gives both.
+/// forward(x: f32[4]) adds x to `sum_buffer`, which begins as 0, 1/8, 2/8, 3/8, and 1 to
+/// `count_buffer`, which begins undefined; gives both.
 inline Program buffer_program() {
   Method m("forward");
   const ValueId x = m.add(planned({4}));
-  const ValueId sum = m.add(stored(eighths({4}), Storage::kBuffer, "sum"));
+  const ValueId sum = m.add(stored(eighths({4}), Storage::kBuffer, "sum_buffer"));
   const ValueId count = m.add(TensorValue{
-      .dtype = DType::kI64, .shape = {1}, .storage = Storage::kBuffer, .name = "count"});
+      .dtype = DType::kI64, .shape = {1}, .storage = Storage::kBuffer, .name = "count_buffer"});
   const ValueId one = m.add(stored(lazy_constant(Tensor::of<int64_t>({}, {1}))));
   const ValueId new_sum = m.add(planned({4})), new_count = m.add(planned({1}, DType::kI64));
   const ValueId alpha = m.constant(int64_t{1}), blocking = m.constant(false);
@@ -135,6 +135,35 @@ inline Program shared_program() {
   p.metadata_methods = {{"get_max_seq_len", {int64_t{128}}},
                         {"get_eos_ids", {int64_t{1}, int64_t{2}}},
                         {"use_kv_cache", {true}}};
+  return p;
+}
+
+/// forward(x: f32[batch_size, 8]) -> ((x * s) @ w.T) * t, s: f32[8], t: f32[3], by XNNPACK: static
+/// data that are read while it runs, beside some that are packed.
+inline Program scale_program() {
+  xnnpack::Graph g;
+  const auto x = g.add({.shape = {batch(), 8}});
+  const auto s = g.add({.shape = {8}, .data = eighths({8})});
+  const auto scaled = g.add({.shape = {batch(), 8}});
+  const auto w = g.add({.shape = {3, 8}, .data = eighths({3, 8})});
+  const auto product = g.add({.shape = {batch(), 3}});
+  const auto t = g.add({.shape = {3}, .data = lazy_constant(Tensor::of<float>({3}, {1, -1, 2}))});
+  const auto y = g.add({.shape = {batch(), 3}});
+  using xnnpack::NodeKind;
+  g.nodes.push_back({.kind = NodeKind::kMultiply, .inputs = {x, s}, .outputs = {scaled}});
+  g.nodes.push_back({.kind = NodeKind::kFullyConnected,
+                     .inputs = {scaled, w, xnnpack::kNoValue},
+                     .outputs = {product}});
+  g.nodes.push_back({.kind = NodeKind::kMultiply, .inputs = {product, t}, .outputs = {y}});
+  g.inputs = {x}, g.outputs = {y};
+  Method m("forward");
+  m.delegates.push_back({.graph = std::move(g)});
+  const ValueId in = m.add(planned({batch(), 8})), out = m.add(planned({batch(), 3}));
+  m.instructions = {DelegateCall{0, {in, out}}};
+  m.inputs = {in}, m.input_names = {"x"};
+  m.outputs = {out}, m.output_names = {"y"};
+  Program p;
+  p.methods.push_back(std::move(m));
   return p;
 }
 

@@ -1,0 +1,19 @@
+// The JSON options of a session.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace slipway::executorch_runner {
+
+struct Options {
+  int threads = 0;     ///< 0: as many as ExecuTorch likes
+  std::string method;  ///< "config": {"method": "decode"}; empty: `forward`, or the only one
+};
+
+/// Reads the options described in runtime/abi.h. A program runs where it was lowered for, so the
+/// only device is "cpu". Throws Error{kUsage} for unknown or malformed ones and
+/// Error{kEnvironment} for another device.
+Options read_options(std::string_view json);
+
+}  // namespace slipway::executorch_runner
