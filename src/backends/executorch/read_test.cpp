@@ -95,6 +95,15 @@ TEST(ExecutorchRead, AWeightOfTwoMethodsIsStoredOnce) {
   EXPECT_EQ(text.find(pattern, at + 1), text.npos);
 }
 
+TEST(ExecutorchRead, DelegatesKeepOnlyDataThatArePacked) {
+  const Outline outline = read(written(testing::scale_program()));
+  const MethodOutline& forward = outline.method("forward", "a.pte");
+  EXPECT_FALSE(forward.delegates[0].reads_static_data);
+  EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{3}));  // x, s, t, y
+  EXPECT_EQ(forward.constants, 2);
+  EXPECT_EQ(outline.named_data, 2);  // the filter, the metadata
+}
+
 TEST(ExecutorchRead, RefusesCutFiles) {
   for (const auto& make : {testing::shared_program, testing::buffer_program}) {
     const std::vector<std::byte> bytes = written(make());
