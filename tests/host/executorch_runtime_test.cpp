@@ -7,6 +7,7 @@
 
 #include "backends/executorch/test_programs.h"
 #include "backends/executorch/write.h"
+#include "base/json.h"
 #include "base/test_expect.h"
 #include "base/test_folder.h"
 #include "runtime/model_runner.h"
@@ -225,6 +226,54 @@ TEST_F(ExecutorchRuntime, UpdatesAnInputInPlaceOnlyWhenItIsTheOutput) {
     EXPECT_EQ(cache.values<float>()[1], 9);
     EXPECT_EQ(apart.values<float>()[1], 10.125f);
   }
+}
+
+/// A program of ExecuTorch's own exporter (tests/golden/executorch/generate.py): a delegate that
+/// reads static data, a buffer, and a cache that is updated in place.
+TEST_F(ExecutorchRuntime, RunsProgramsOfOthers) {
+  const std::filesystem::path golden =
+      std::filesystem::path(SLIPWAY_SOURCE_DIR) / "tests/golden/executorch";
+  const Session session = Session::open("executorch", golden / "foreign.pte");
+  ASSERT_EQ(session.inputs().size(), 2u);
+  EXPECT_EQ(session.inputs()[0].name, "x");
+  EXPECT_EQ(session.inputs()[0].dims_text(), "[?, ?]");
+  EXPECT_EQ(session.inputs()[1].dims_text(), "[2, 3]");
+  RepeatedCall call(session, {"x", "cache"}, {"cache", "y", "calls"});
+  float calls = 0;
+  for (const Json& run : parse_json_file(golden / "foreign.json")) {
+    const int64_t rows = run["rows"].get<int64_t>();
+    Tensor x = counted({rows, 4}), cache(DType::kF32, {2, 3});
+    for (float& value : x.mutable_values<float>()) value /= 8;
+    call.set_input(0, x);
+    call.set_input(1, cache);
+    call.clear_output(0);
+    call.run();
+    const auto near = [](const Tensor& got, const Json& want) {
+      ASSERT_EQ(got.numel(), static_cast<int64_t>(want.size()));
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_NEAR(got.values<float>()[i], want[i].get<float>(), 1e-6);
+    };
+    near(call.take_output(0), run["cache"]);
+    EXPECT_EQ(floats(cache), std::vector<float>(6)) << "a cache that was not given as an output";
+    const Tensor y = call.take_output(1);
+    EXPECT_EQ(y.shape(), (Shape{rows, 3}));
+    near(y, run["y"]);
+    EXPECT_EQ(call.take_output(2).values<float>()[0], ++calls);
+    call.set_output(0, cache);
+    call.run();
+    near(cache, run["cache"]);
+    EXPECT_EQ(call.take_output(2).values<float>()[0], ++calls);
+  }
+  const std::map<std::string, Tensor> inputs{{"x", counted({1, 4})},
+                                             {"cache", Tensor(DType::kF32, {2, 3})}};
+  for (int round = 0; round < 2; ++round)  // its buffer has no name, and begins anew all the same
+    EXPECT_EQ(session.run(inputs, {"calls"})[0].second.values<float>()[0], 1);
+  call.reset_states();
+  call.set_input(0, inputs.at("x"));
+  call.set_input(1, inputs.at("cache"));
+  call.clear_output(0);
+  call.run();
+  EXPECT_EQ(call.take_output(2).values<float>()[0], 1);
 }
 
 TEST_F(ExecutorchRuntime, RefusesInputsBeforeItRuns) {

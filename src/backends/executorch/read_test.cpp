@@ -8,6 +8,7 @@
 
 #include "backends/executorch/test_programs.h"
 #include "backends/executorch/write.h"
+#include "base/pytree.h"
 #include "base/test_expect.h"
 #include "base/test_folder.h"
 
@@ -67,6 +68,7 @@ TEST(ExecutorchRead, SeesDelegatesMethodsAndBuffers) {
   const Outline buffers = read(written(testing::buffer_program()));
   const auto& list = buffers.method("forward", "a.pte").buffers;
   ASSERT_EQ(list.size(), 2u);
+  EXPECT_FALSE(buffers.methods[0].unnamed_state);
   EXPECT_EQ(list[0].name, "sum_buffer");
   EXPECT_EQ(list[1].dtype, DType::kI64);
   EXPECT_TRUE(list[1].planned);
@@ -102,6 +104,31 @@ TEST(ExecutorchRead, DelegatesKeepOnlyDataThatArePacked) {
   EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{3}));  // x, s, t, y
   EXPECT_EQ(forward.constants, 2);
   EXPECT_EQ(outline.named_data, 2);  // the filter, the metadata
+}
+
+TEST(ExecutorchRead, NamesFilesOfOthersByTreeSpecs) {
+  Outline outline = read_outline(std::filesystem::path(SLIPWAY_SOURCE_DIR) /
+                                 "tests/golden/executorch/foreign.pte");
+  MethodOutline& forward = outline.methods[0];
+  const auto names = [](const std::vector<Port>& ports) {
+    std::vector<std::string> list;
+    for (const Port& port : ports) list.push_back(port.name);
+    return list;
+  };
+  EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"x", "cache"}));
+  EXPECT_EQ(names(forward.outputs), (std::vector<std::string>{"cache", "y", "calls"}));
+  EXPECT_TRUE(forward.inputs[1].written);
+  EXPECT_FALSE(forward.inputs[0].written);
+  EXPECT_TRUE(forward.unnamed_state);
+  const auto spec = [](const char* name) {
+    return dump_tree_spec(
+        TreeSpec::keyword_call({{name, TreeSpec::leaf()}, {"b", TreeSpec::leaf()}}));
+  };
+  name_by_specs(forward, spec("a"), dump_tree_spec(TreeSpec::dict({{"a", TreeSpec::leaf()}})));
+  EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(names(forward.outputs), (std::vector<std::string>{"b", "y", "a"}));
+  name_by_specs(forward, "nonsense", "{}");
+  EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(ExecutorchRead, RefusesCutFiles) {

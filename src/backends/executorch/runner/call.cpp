@@ -66,6 +66,11 @@ int64_t RepeatedCall::run() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
 }
 
+void RepeatedCall::reset_states() {
+  if (model_->method().unnamed_state) instance_ = model_->new_instance();
+  else instance_->reset_buffers();
+}
+
 abi::DLManagedTensor* RepeatedCall::take_output(size_t output) {
   check_place(output, wanted_.size(), "outputs");
   if (!wanted_[output].result)

@@ -28,7 +28,7 @@ class RepeatedCall {
   int64_t run();
   abi::DLManagedTensor* take_output(size_t output);
 
-  void reset_states() { instance_->reset_buffers(); }
+  void reset_states();
   void set_state(std::string_view name, const abi::DLTensor& tensor) {
     instance_->set_buffer(name, tensor);
   }

@@ -70,6 +70,8 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
   use_threads(options.threads);
   outline_ = executorch::read_outline(path);
   for (MethodOutline& method : outline_.methods)
+    executorch::name_by_specs(method, options.in_spec, options.out_spec);
+  for (MethodOutline& method : outline_.methods)
     for (Port& port : method.outputs)
       if (const auto dtype = dtype_of(port)) port.dtype = *dtype;
   method_ = &choose(outline_, options.method, name_);
@@ -184,6 +186,7 @@ void Model::run(const abi::Input* inputs, size_t num_inputs, abi::Output* output
   for (size_t i = 0; i < num_outputs; ++i)
     if (is_state(outputs[i].name)) outputs[i].result = instance->get_buffer(outputs[i].name);
   for (size_t i = 0; i < places.size(); ++i) outputs[places[i]].result = wanted[i].result.release();
+  if (method_->unnamed_state) return;  // it cannot begin anew
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(instance));
 }

@@ -7,8 +7,10 @@
 namespace slipway::executorch_runner {
 
 struct Options {
-  int threads = 0;     ///< 0: as many as ExecuTorch likes
-  std::string method;  ///< "config": {"method": "decode"}; empty: `forward`, or the only one
+  int threads = 0;  ///< 0: as many as ExecuTorch likes
+  // Of "config":
+  std::string method;             ///< "decode"; empty: `forward`, or the only one
+  std::string in_spec, out_spec;  ///< the tree specs of export.json, for files without names
 };
 
 /// Reads the options described in runtime/abi.h. A program runs where it was lowered for, so the
