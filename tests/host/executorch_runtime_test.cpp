@@ -1,48 +1,22 @@
 // Hand-made programs in the ExecuTorch runtime: the writer's files through the plug-in.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <numeric>
 #include <thread>
 
-#include "backends/executorch/test_programs.h"
-#include "backends/executorch/write.h"
+#include "executorch_util.h"
 #include "base/json.h"
 #include "base/test_expect.h"
-#include "base/test_folder.h"
 #include "runtime/model_runner.h"
 #include "runtime/repeated_call.h"
 
 namespace slipway {
 namespace {
 
+using executorch_test::counted;
+using executorch_test::floats;
+using executorch_test::kCallerOwns;
+using ExecutorchRuntime = executorch_test::Programs;
 namespace programs = executorch::testing;
-
-constexpr executorch::PlanOptions kCallerOwns{
-    .alloc_graph_input = false, .alloc_graph_output = false, .alloc_mutable_buffers = true};
-
-Tensor counted(Shape shape, float first = 0) {
-  Tensor t(DType::kF32, std::move(shape));
-  auto values = t.mutable_values<float>();
-  std::iota(values.begin(), values.end(), first);
-  return t;
-}
-
-std::vector<float> floats(const Tensor& t) {
-  return {t.values<float>().begin(), t.values<float>().end()};
-}
-
-class ExecutorchRuntime : public testing::Test {
- protected:
-  Session open(const executorch::Program& program, const executorch::PlanOptions& options = {},
-               const std::string& method = {}) {
-    executorch::write(program, folder_ / "model.pte", options);
-    SessionOptions session;
-    if (!method.empty()) session.config = {{"method", method}};
-    return Session::open("executorch", folder_ / "model.pte", session);
-  }
-  TestFolder folder_;
-};
 
 TEST_F(ExecutorchRuntime, DescribesTheMethod) {
   const Session session = open(programs::add_program());
@@ -80,39 +54,6 @@ TEST_F(ExecutorchRuntime, ComputesSizesWhileItRuns) {
           want += static_cast<float>(i / 3 * 4 + k) * static_cast<float>(k * 3 + i % 3) / 8 * 2;
         EXPECT_FLOAT_EQ(floats(y)[static_cast<size_t>(i)], want);
       }
-    }
-  }
-}
-
-TEST_F(ExecutorchRuntime, DelegatesToXnnpack) {
-  for (const auto& options : {executorch::PlanOptions{}, kCallerOwns}) {
-    const Session session = open(programs::shared_program(), options);
-    for (const int64_t rows : {2, 16, 1}) {
-      const Tensor x = counted({rows, 8}), y = session.run({{"x", x}})[0].second;
-      ASSERT_EQ(y.shape(), (Shape{rows, 3}));
-      const float bias[] = {1, -50, 2};
-      for (int64_t i = 0; i < rows * 3; ++i) {
-        float want = bias[i % 3];
-        for (int64_t k = 0; k < 8; ++k)
-          want += static_cast<float>(i / 3 * 8 + k) * static_cast<float>(i % 3 * 8 + k) / 8;
-        EXPECT_FLOAT_EQ(floats(y)[static_cast<size_t>(i)], std::max(want, 0.0f));
-      }
-    }
-  }
-}
-
-TEST_F(ExecutorchRuntime, KeepsStaticDataThatNoNodePacks) {
-  const Session session = open(programs::scale_program());
-  const Session shared = open(programs::shared_program());  // whose weights are in a cache
-  for (const int64_t rows : {5, 16, 1}) {
-    const Tensor x = counted({rows, 8}), y = session.run({{"x", x}})[0].second;
-    const float scale[] = {1, -1, 2};
-    for (int64_t i = 0; i < rows * 3; ++i) {
-      float want = 0;
-      for (int64_t k = 0; k < 8; ++k)
-        want += static_cast<float>(i / 3 * 8 + k) * static_cast<float>(k) / 8 *
-                static_cast<float>(i % 3 * 8 + k) / 8;
-      EXPECT_FLOAT_EQ(floats(y)[static_cast<size_t>(i)], want * scale[i % 3]);
     }
   }
 }

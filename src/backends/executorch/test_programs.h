@@ -167,6 +167,70 @@ inline Program scale_program() {
   return p;
 }
 
+/// A method that is one delegate: its inputs are in0, in1, ..., its outputs out0, ...
+inline Program delegate_program(xnnpack::Graph graph) {
+  Method m("forward");
+  std::vector<ValueId> args;
+  for (const auto* list : {&graph.inputs, &graph.outputs})
+    for (const auto id : *list) args.push_back(m.add(planned(graph.values[id].shape)));
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool input = i < graph.inputs.size();
+    auto& ids = input ? m.inputs : m.outputs;
+    auto& names = input ? m.input_names : m.output_names;
+    names.push_back((input ? "in" : "out") + std::to_string(ids.size()));
+    ids.push_back(args[i]);
+  }
+  m.delegates.push_back({.graph = std::move(graph)});
+  m.instructions = {DelegateCall{0, args}};
+  Program p;
+  p.methods.push_back(std::move(m));
+  return p;
+}
+
+/// in0: f32[batch_size, 4] -> softmax of columns 2 to 6 of [in0, in0 as 2 x 2, transposed].
+inline Program reshape_program() {
+  using xnnpack::NodeKind;
+  xnnpack::Graph g;
+  const Sym b = batch();
+  const auto x = g.add({.shape = {b, 4}}), squares = g.add({.shape = {b, 2, 2}});
+  const auto turned = g.add({.shape = {b, 2, 2}}), flat = g.add({.shape = {b, 4}});
+  const auto both = g.add({.shape = {b, 8}}), part = g.add({.shape = {b, 5}});
+  const auto y = g.add({.shape = {b, 5}});
+  const auto node = [&](NodeKind kind, std::vector<xnnpack::ValueId> in, xnnpack::ValueId out,
+                        xnnpack::Attributes attributes = {}) {
+    g.nodes.push_back({.kind = kind,
+                       .inputs = std::move(in),
+                       .outputs = {out},
+                       .attributes = std::move(attributes)});
+  };
+  node(NodeKind::kStaticReshape, {x}, squares, xnnpack::Reshape{{0, 2, 2}});
+  node(NodeKind::kStaticTranspose, {squares}, turned, xnnpack::Transpose{{0, 2, 1}});
+  node(NodeKind::kStaticReshape, {turned}, flat, xnnpack::Reshape{{0, 4}});
+  node(NodeKind::kConcatenate, {x, flat}, both, xnnpack::Axis{1});
+  node(NodeKind::kStaticSlice, {both}, part, xnnpack::Slice{{0, 2}, {0, 5}});
+  node(NodeKind::kSoftmax, {part}, y);
+  g.inputs = {x}, g.outputs = {y};
+  return delegate_program(std::move(g));
+}
+
+/// in0: f32[batch_size, 64] -> in0 @ w.T by numbers of 8 bits that are found while it runs.
+/// `filter` is w: [3, 64].
+inline Program quantized_program(xnnpack::Value filter) {
+  using xnnpack::DataType;
+  using xnnpack::NodeKind;
+  xnnpack::Graph g;
+  const auto x = g.add({.shape = {batch(), 64}});
+  const auto q = g.add(
+      {.type = DataType::kQdint8, .shape = {batch(), 64}, .quantization = xnnpack::PerToken{}});
+  filter.shape = {3, 64};
+  const auto w = g.add(std::move(filter)), y = g.add({.shape = {batch(), 3}});
+  g.nodes.push_back({.kind = NodeKind::kConvert, .inputs = {x}, .outputs = {q}});
+  g.nodes.push_back(
+      {.kind = NodeKind::kFullyConnected, .inputs = {q, w, xnnpack::kNoValue}, .outputs = {y}});
+  g.inputs = {x}, g.outputs = {y};
+  return delegate_program(std::move(g));
+}
+
 /// forward(flag: bool[], x: f32[4]) -> flag ? x + x : x * x.
 inline Program branch_program() {
   Method m("forward");
