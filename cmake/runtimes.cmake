@@ -76,12 +76,12 @@ if("openvino" IN_LIST SLIPWAY_BACKENDS)
   target_link_options(slipway_runtime_openvino PRIVATE -Wl,--disable-new-dtags)
 endif()
 
-# ExecuTorch: lib/ and include/ of `make deps`. 
+# ExecuTorch: lib/ and include/ of `make deps`.
 if("executorch" IN_LIST SLIPWAY_BACKENDS)
   set(executorch "${SLIPWAY_DEPS}/executorch")
   file(GLOB executorch_runner CONFIGURE_DEPENDS src/backends/executorch/runner/*.cpp)
   list(FILTER executorch_runner EXCLUDE REGEX "_test\\.cpp$")
-  slipway_add_runtime(executorch ${executorch_runner})
+  slipway_add_runtime(executorch ${executorch_runner} src/runtime/huge_pages.cpp)
   target_include_directories(slipway_runtime_executorch SYSTEM PRIVATE "${executorch}/include"
     "${executorch}/include/executorch/runtime/core/portable_type/c10")
   # They change the layout of classes: the libraries were built with them.

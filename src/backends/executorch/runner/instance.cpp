@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "backends/executorch/serialize_program.h"
-#include "base/system_memory.h"
+#include "runtime/huge_pages.h"
 #include "slipway/error.h"
 
 namespace slipway::executorch_runner {
@@ -99,9 +99,11 @@ void Instance::load(const std::string& name) {
                    options_.set_options("XnnpackBackend", xnnpack_options_.view()) == et::Error::Ok;
   SLIPWAY_ASSERT(set);
   clear_errors();
+  const HugePages pages;
   auto method = file_->program().load_method(name.c_str(), &*manager_, nullptr, nullptr, &options_);
   check(method.error(), fmt::format("{} cannot load the method {}", where_, name), Stage::kLoading);
   method_.emplace(std::move(method.get()));
+  pages.advise();
 }
 
 void Instance::find_buffers() {

@@ -16,10 +16,11 @@ using executorch::PortKind;
 
 namespace {
 
-/// `forward`, or else the only method that runs something.
-const MethodOutline& choose(const executorch::Outline& outline, const std::string& wanted,
+/// That of the options, of the component, `forward`, or the only method that runs something.
+const MethodOutline& choose(const executorch::Outline& outline, const Options& options,
                             const std::string& where) {
-  if (!wanted.empty()) return outline.method(wanted, where);
+  if (!options.method.empty()) return outline.method(options.method, where);
+  if (const MethodOutline* named = outline.find(options.component)) return *named;
   if (const MethodOutline* forward = outline.find("forward")) return *forward;
   const MethodOutline* only = nullptr;
   for (const MethodOutline& method : outline.methods) {
@@ -74,7 +75,7 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
   for (MethodOutline& method : outline_.methods)
     for (Port& port : method.outputs)
       if (const auto dtype = dtype_of(port)) port.dtype = *dtype;
-  method_ = &choose(outline_, options.method, name_);
+  method_ = &choose(outline_, options, name_);
   shapes_.emplace(outline_, *method_, name_);
   file_ = std::make_shared<ProgramFile>(path, name_);
   idle_.push_back(std::make_unique<Instance>(file_, *method_, *shapes_, name_));

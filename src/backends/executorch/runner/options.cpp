@@ -28,12 +28,13 @@ void check_device(const json& device) {
 void read_config(const json& config, Options& options) {
   if (!config.is_object()) malformed("config", config, "an object of texts");
   for (const auto& [key, value] : config.items()) {
-    std::string* const option = key == "method"     ? &options.method
+    std::string* const option = key == "component"  ? &options.component
+                                : key == "method"   ? &options.method
                                 : key == "in_spec"  ? &options.in_spec
                                 : key == "out_spec" ? &options.out_spec
                                                     : nullptr;
     if (option == nullptr || !value.is_string())
-      malformed("config", config, "texts under method, in_spec and out_spec");
+      malformed("config", config, "texts under method, component, in_spec and out_spec");
     *option = value.get<std::string>();
   }
 }

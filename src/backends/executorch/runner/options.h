@@ -9,7 +9,9 @@ namespace slipway::executorch_runner {
 struct Options {
   int threads = 0;  ///< 0: as many as ExecuTorch likes
   // Of "config":
-  std::string method;             ///< "decode"; empty: `forward`, or the only one
+  std::string method;             ///< "decode"; empty: that of the component
+  std::string component;          ///< its method, where there is one of that name; otherwise
+                                  ///< `forward`, or the only one
   std::string in_spec, out_spec;  ///< the tree specs of export.json, for files without names
 };
 
