@@ -106,6 +106,14 @@ TEST(ExecutorchRead, DelegatesKeepOnlyDataThatArePacked) {
   EXPECT_EQ(outline.named_data, 2);  // the filter, the metadata
 }
 
+TEST(ExecutorchRead, ConstantsThatNothingUsesStayOut) {
+  Program program = testing::shared_program();
+  Method& forward = program.methods[0];
+  forward.add(testing::stored(testing::eighths({1000})));
+  EXPECT_EQ(measure(program).weight_bytes, 3 * 8 * 4 + 3 * 4);
+  EXPECT_EQ(read(written(program)).method("forward", "a.pte").constants, 0);
+}
+
 TEST(ExecutorchRead, NamesFilesOfOthersByTreeSpecs) {
   Outline outline = read_outline(std::filesystem::path(SLIPWAY_SOURCE_DIR) /
                                  "tests/golden/executorch/foreign.pte");

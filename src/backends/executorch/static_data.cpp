@@ -32,7 +32,53 @@ std::set<xnnpack::ValueId> read_values(const Graph& graph) {
   return read;
 }
 
+/// Values that a method uses, also by way of lists and views.
+class Used {
+ public:
+  explicit Used(const Method& method) : method_(method), used_(method.values.size()) {
+    for (const auto* list : {&method.inputs, &method.outputs})
+      for (const ValueId id : *list) add(id);
+    for (const Instruction& instruction : method.instructions)
+      std::visit([this](const auto& call) { add_all(call); }, instruction);
+  }
+  bool operator[](size_t id) const { return used_[id]; }
+
+ private:
+  void add(ValueId id) {
+    const auto at = static_cast<size_t>(id);
+    if (used_[at]) return;
+    used_[at] = true;
+    const EValue& value = method_.values[at];
+    if (const auto* tensor = std::get_if<TensorValue>(&value); tensor && tensor->view_of)
+      add(*tensor->view_of);
+    if (const auto* list = std::get_if<TensorListValue>(&value))
+      for (const ValueId item : list->items) add(item);
+    if (const auto* some = std::get_if<OptionalTensorListValue>(&value))
+      for (const ValueId item : some->items) add(item);
+  }
+  void add_all(const KernelCall& call) {
+    for (const ValueId id : call.args) add(id);
+  }
+  void add_all(const DelegateCall& call) {
+    for (const ValueId id : call.args) add(id);
+  }
+  void add_all(const MoveCall& call) { add(call.from), add(call.to); }
+  void add_all(const JumpFalseCall& call) { add(call.condition); }
+  void add_all(const FreeCall& call) { add(call.value); }
+
+  const Method& method_;
+  std::vector<bool> used_;
+};
+
 }  // namespace
+
+void drop_unused_data(Method& method) {
+  const Used used(method);
+  for (size_t i = 0; i < method.values.size(); ++i) {
+    const auto* tensor = std::get_if<TensorValue>(&method.values[i]);
+    if (tensor && tensor->storage != Storage::kPlanned && !used[i]) method.values[i] = NoneValue{};
+  }
+}
 
 void pass_static_data(Method& method) {
   for (size_t i = 0; i < method.delegates.size(); ++i) {

@@ -52,7 +52,10 @@ std::string metadata_of(const Program& program) {
 Program prepared(const Program& program) {
   verify(program);
   Program copy = program;
-  for (Method& method : copy.methods) pass_static_data(method);
+  for (Method& method : copy.methods) {
+    pass_static_data(method);
+    drop_unused_data(method);
+  }
   return copy;
 }
 
