@@ -44,5 +44,16 @@ if(NOT SLIPWAY_CORE_ONLY)
   endif()
 endif()
 
+# Programs that link a runtime themselves, for the adapters in include/slipway.
+if(TARGET slipway_runtime_openvino AND NOT SLIPWAY_CORE_ONLY)
+  add_executable(openvino_tests tests/openvino/adapter_test.cpp)
+  target_include_directories(openvino_tests SYSTEM PRIVATE "${SLIPWAY_OPENVINO}/include")
+  target_link_libraries(openvino_tests PRIVATE slipway GTest::gtest_main "${openvino_library}")
+  target_compile_definitions(openvino_tests PRIVATE SLIPWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_options(openvino_tests PRIVATE -Wl,--exclude-libs,ALL -Wl,--disable-new-dtags)
+  set_target_properties(openvino_tests PROPERTIES BUILD_RPATH "${SLIPWAY_OPENVINO}/libs")
+  gtest_discover_tests(openvino_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endif()
+
 add_test(NAME layers COMMAND python3 "${CMAKE_SOURCE_DIR}/tools/check_layers.py" "${CMAKE_SOURCE_DIR}")
 add_test(NAME file_sizes COMMAND python3 "${CMAKE_SOURCE_DIR}/tools/check_sizes.py" "${CMAKE_SOURCE_DIR}")

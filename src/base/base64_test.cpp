@@ -17,7 +17,9 @@ TEST(Base64, DecodesKnownTexts) {
 }
 
 TEST(Base64, RefusesOtherTexts) {
-  for (const char* text : {"Z", "Zg===", "Zg=a", "Zm 9v", "Zm9v\n", "Zm-_", "\xC3\xA9" "aa"})
+  for (const char* text : {"Z", "Zg===", "Zg=a", "Zm 9v", "Zm9v\n", "Zm-_",
+                           "\xC3\xA9"
+                           "aa"})
     EXPECT_EQ(decode_base64(text), std::nullopt) << text;
 }
 

@@ -69,9 +69,10 @@ PreTrainedModel open_model(const ExportOptions& options) {
 std::string checked_format(const ExportOptions& options) {
   const std::string of_layout(layout_format(layout_named(options.layout)));
   const std::string format = options.format.empty() ? of_layout : options.format;
-  const std::string chosen = options.format.empty() && options.layout != "slipway"
-                                 ? fmt::format("--layout {} is of format {}", options.layout, format)
-                                 : fmt::format("--format is {}", format);
+  const std::string chosen =
+      options.format.empty() && options.layout != "slipway"
+          ? fmt::format("--layout {} is of format {}", options.layout, format)
+          : fmt::format("--format is {}", format);
   if (options.layout != "slipway" && format != of_layout)
     throw Error(kUsage, fmt::format("[export] --layout {} holds graphs of format {} and --format "
                                     "is {}; leave one of them out",
@@ -81,10 +82,10 @@ std::string checked_format(const ExportOptions& options) {
                                     "them out",
                                     chosen));
   if ((options.compress_to_fp16 || options.stateless) && format != "openvino")
-    throw Error(kUsage, fmt::format("[export] {} is about OpenVINO IR and {}; leave one of them "
-                                    "out",
-                                    options.stateless ? "--stateless" : "--compress-to-fp16",
-                                    chosen));
+    throw Error(kUsage,
+                fmt::format("[export] {} is about OpenVINO IR and {}; leave one of them "
+                            "out",
+                            options.stateless ? "--stateless" : "--compress-to-fp16", chosen));
   return format;
 }
 

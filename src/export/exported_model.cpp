@@ -166,6 +166,11 @@ const std::vector<std::pair<std::string, ExportedComponent>>& ExportedModel::com
 const std::string& ExportedModel::config() const { return impl_->config; }
 const fs::path& ExportedModel::directory() const { return impl_->directory; }
 
+fs::path ExportedModel::file_of(const std::string& name) const {
+  const Program::Impl& program = component(name).program.impl();
+  return program.file ? impl_->directory / program.file_name : fs::path();
+}
+
 const ExportedComponent& ExportedModel::component(const std::string& name) const {
   std::string names;
   for (const auto& [key, component] : impl_->components) {

@@ -1,6 +1,7 @@
 // Directories of exports: our own, and those that other tools load.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,6 +14,10 @@
 namespace slipway {
 
 inline constexpr const char* kGenaiConfig = "genai_config.json";
+/// What openvino-genai has beside its graph.
+inline constexpr std::array<const char*, 4> kOpenvinoTokenizerFiles = {
+    "openvino_tokenizer.xml", "openvino_tokenizer.bin", "openvino_detokenizer.xml",
+    "openvino_detokenizer.bin"};
 
 /// "genai", "optimum", "transformers.js", "openvino-genai"; "slipway" for our own.
 std::string_view layout_name(Layout layout);

@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Vocabularies of 256 Ki tokens with their merges.
-constexpr JsonLimits kTokenizerLimits{.max_bytes = size_t{128} << 20, .max_values = size_t{1} << 24};
+constexpr JsonLimits kTokenizerLimits{.max_bytes = size_t{128} << 20,
+                                      .max_values = size_t{1} << 24};
 
 bool takes(const Graph& graph, std::string_view name) {
   return std::ranges::any_of(graph.inputs(),
@@ -57,8 +58,9 @@ void check_openvino_layout(const ExportedModel::Impl& exported) {
   bool caches_outside = false;
   for (const Node* input : graph.inputs()) {
     if (input->name.starts_with("past_key_values"))
-      throw Error(kUsage, "[layout] openvino-genai needs caches that are variables; export with "
-                          "stateful caches");
+      throw Error(kUsage,
+                  "[layout] openvino-genai needs caches that are variables; export with "
+                  "stateful caches");
     if (input->name != "input_ids") continue;
     for (const Sym size : input->types[0].shape)
       if (size.is_const())
@@ -73,21 +75,23 @@ void check_openvino_layout(const ExportedModel::Impl& exported) {
     if (!is_variable && output.name.starts_with("past_key_values")) caches_outside = true;
   }
   if (caches_outside)
-    throw Error(kUnsupported, "[layout] the graph takes no growing cache, openvino-genai needs one "
-                              "for a decoder; export the task text-generation-with-past");
+    throw Error(kUnsupported,
+                "[layout] the graph takes no growing cache, openvino-genai needs one "
+                "for a decoder; export the task text-generation-with-past");
 }
 
 void write_openvino_tokenizer(const fs::path& folder, const Graph& graph) {
   constexpr std::string_view kWayOut =
-      "the folder has no openvino_tokenizer.xml, so its tools need the tokenizer of transformers, or "
+      "the folder has no openvino_tokenizer.xml, so its tools need the tokenizer of transformers, "
+      "or "
       "one that `convert_tokenizer` of openvino_tokenizers makes";
   const fs::path path = folder / "tokenizer.json";
   if (!fs::exists(path))
     return log::warning(fmt::format("[tokenizer] there is no tokenizer.json; {}", kWayOut));
   try {
-    openvino::write_tokenizer(
-        parse_json_file(path, kTokenizerLimits),
-        tokenizer_options(Tokenizer::from_directory(folder), folder, graph), folder);
+    openvino::write_tokenizer(parse_json_file(path, kTokenizerLimits),
+                              tokenizer_options(Tokenizer::from_directory(folder), folder, graph),
+                              folder);
   } catch (const Error& error) {
     if (error.kind() != kUnsupported) throw;
     log::warning(fmt::format("{}; {}", error.what(), kWayOut));

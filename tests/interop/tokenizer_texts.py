@@ -34,3 +34,10 @@ WITH_TOKENS = [
     "{0}", "{0}{1}", "{0}Hello{1}world{2}", " {0} Hello {1} world {2} ", "{0}\n\n{1}  x", "text{0}text", "x {0}{0}{0} y", "\n{2}\nwords {1}.",
     "{0}user\nWhat is 2+2?{1}\n{0}assistant\n", "{1}{1} é",
 ]
+LONG = ["The quick brown fox. " * 5000, " " * 50000 + "x", "a" * 50000]
+# What OpenVINO's ops do differently, by kind of tokenizer: official conversions differ too, and that is checked.
+KNOWN = {
+    "qwen2": {"e\u0301\u0323 \u0344": "NFC is a table of sequences, which does not put marks in order"},
+    "t5": {"e\u0301\u0323": "NFKC is a table of sequences, which does not put marks in order"},
+    "bert": {"a\u08d4b": "the library's accents are those of Unicode 8", "x\u2e52y": "the library's punctuation is that of Unicode 8"},
+}

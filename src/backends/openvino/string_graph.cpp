@@ -149,7 +149,8 @@ std::string StringGraph::document(const std::map<std::string, std::string>& info
     }
     if (!layer.inputs.empty()) {
       xml.open("input");
-      for (size_t i = 0; i < layer.inputs.size(); ++i) write_port(xml, i, type(layer.inputs[i]), "");
+      for (size_t i = 0; i < layer.inputs.size(); ++i)
+        write_port(xml, i, type(layer.inputs[i]), "");
       xml.close();
     }
     if (!layer.outputs.empty()) {

@@ -1,4 +1,5 @@
-// Graphs of string ops as IR: types and many-output ops that the graphs of models have no words for.
+// Graphs of string ops as IR: types and many-output ops that the graphs of models have no words
+// for.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +58,8 @@ class StringGraph {
 
   /// Writes `stem`.xml and `stem`.bin; `info` becomes rt_info, a value each. The same graph gives
   /// the same bytes.
-  void write(const std::filesystem::path& stem, const std::map<std::string, std::string>& info) const;
+  void write(const std::filesystem::path& stem,
+             const std::map<std::string, std::string>& info) const;
 
  private:
   struct Layer {

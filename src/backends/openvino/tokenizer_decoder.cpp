@@ -29,8 +29,17 @@ void strip(std::string& text, std::string_view character, int64_t most, bool lef
 /// The spaces that WordPiece's decoder takes away again.
 void clean_up(std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{
-      {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
-      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+      {" .", "."},
+      {" ?", "?"},
+      {" !", "!"},
+      {" ,", ","},
+      {" ' ", "'"},
+      {" n't", "n't"},
+      {" 'm", "'m"},
+      {" do not", " don't"},
+      {" 's", "'s"},
+      {" 've", "'ve"},
+      {" 're", "'re"},
   }};
   for (const auto& [from, to] : kRules) replace_all(text, from, to);
 }
@@ -54,9 +63,8 @@ void add_replace(Decoding& out, const Part& part) {
     out.text.push_back({literal(from.text()), replacement(to)});
     return;
   }
-  out.tokens.push_back([from = from.text(), to = to.text()](std::string& token) {
-    replace_all(token, from, to);
-  });
+  out.tokens.push_back(
+      [from = from.text(), to = to.text()](std::string& token) { replace_all(token, from, to); });
 }
 
 void add_strip(Decoding& out, const Part& part) {
@@ -91,8 +99,8 @@ void add_metaspace(Decoding& out, const Part& part) {
   const std::string mark = part.has("replacement") ? part["replacement"].text() : "\u2581";
   out.tokens.push_back([mark](std::string& token) { replace_all(token, mark, " "); });
   const Part scheme = part["prepend_scheme"];
-  const bool first = scheme.is_null() ? part["add_prefix_space"].flag(true)
-                                      : scheme.text() != "never";
+  const bool first =
+      scheme.is_null() ? part["add_prefix_space"].flag(true) : scheme.text() != "never";
   if (first) set_apart(out);
 }
 
@@ -109,10 +117,12 @@ void add_decoder(Decoding& out, const Part& part) {
   else if (type == "Strip") add_strip(out, part);
   else if (type == "WordPiece") add_word_piece(out, part);
   else if (type == "Metaspace") add_metaspace(out, part);
-  else if (type == "ByteLevel") out.tokens.push_back([](std::string& token) {
+  else if (type == "ByteLevel")
+    out.tokens.push_back([](std::string& token) {
       if (auto bytes = bytes_of_token(token)) token = *std::move(bytes);
     });
-  else if (type == "ByteFallback") out.tokens.push_back([](std::string& token) {
+  else if (type == "ByteFallback")
+    out.tokens.push_back([](std::string& token) {
       if (const auto byte = fallback_byte(token)) token = std::string(1, *byte);
     });
   else part.unsupported("has no counterpart among OpenVINO's string ops");
@@ -157,7 +167,8 @@ void add_detokenizer(StringGraph& graph, const Part& tokenizer, const Vocabulary
   for (const TextRule& rule : decoding.text) {
     text.push_back(graph.text(rule.pattern));
     text.push_back(graph.text(rule.replacement));
-    text = graph.add("RegexNormalization", "extension", {{"global_replace", "true"}}, text, strings);
+    text =
+        graph.add("RegexNormalization", "extension", {{"global_replace", "true"}}, text, strings);
   }
   const Port packed =
       graph.add("StringTensorPack", "opset15", {}, text, {{Element::kString, {-1}}})[0];

@@ -34,7 +34,8 @@ void refuse_unknown(const Part& model, const BytePairs& pairs, Alphabet alphabet
   const bool fallback = model["byte_fallback"].flag(false);
   std::array<bool, 256> has{};
   for (const std::string& token : pairs.tokens) {
-    if (alphabet == Alphabet::kBytes && token.size() == 1) has[static_cast<uint8_t>(token[0])] = true;
+    if (alphabet == Alphabet::kBytes && token.size() == 1)
+      has[static_cast<uint8_t>(token[0])] = true;
     if (fallback && fallback_byte(token)) has[static_cast<uint8_t>(*fallback_byte(token))] = true;
   }
   if (!std::ranges::all_of(has, [](bool found) { return found; }))
@@ -52,15 +53,14 @@ void check_added(const Part& model, const BytePairs& pairs, const std::vector<Ad
       model.unsupported(fmt::format("gives {} for the added token {}, need {}", ids[0],
                                     quote(token.content), token.id));
     if (ids.size() > 1 && pairs.contains(token.content))
-      model.unsupported(fmt::format("has merges that make the added token {}, but not from its text",
-                                    quote(token.content)));
+      model.unsupported(fmt::format(
+          "has merges that make the added token {}, but not from its text", quote(token.content)));
   }
 }
 
 /// With ignore_merges a piece that is a token becomes it, whatever merges make of it.
-void warn_of_ignored_merges(const Part& model, const BytePairs& pairs,
-                            const Vocabulary& vocabulary, const std::vector<AddedToken>& added,
-                            Alphabet alphabet) {
+void warn_of_ignored_merges(const Part& model, const BytePairs& pairs, const Vocabulary& vocabulary,
+                            const std::vector<AddedToken>& added, Alphabet alphabet) {
   if (!model["ignore_merges"].flag(false)) return;
   std::set<int64_t> cut_out;
   for (const AddedToken& token : added) cut_out.insert(token.id);
@@ -75,9 +75,10 @@ void warn_of_ignored_merges(const Part& model, const BytePairs& pairs,
     if (count++ == 0) example = token;
   }
   if (count > 0)
-    log::warning(fmt::format("[tokenizer] model.ignore_merges of tokenizer.json: OpenVINO's BPE op "
-                             "always merges, so {} tokens, such as {}, come out in parts",
-                             count, quote(example)));
+    log::warning(
+        fmt::format("[tokenizer] model.ignore_merges of tokenizer.json: OpenVINO's BPE op "
+                    "always merges, so {} tokens, such as {}, come out in parts",
+                    count, quote(example)));
 }
 
 /// Its own name for a byte would become that byte: the op's vocabulary is one for both.

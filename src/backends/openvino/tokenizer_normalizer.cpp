@@ -1,6 +1,7 @@
 // Normalizers of tokenizer.json as string ops.
 #include <fmt/format.h>
 
+#include "backends/openvino/character_map.h"
 #include "backends/openvino/tokenizer_regex.h"
 #include "backends/openvino/tokenizer_steps.h"
 #include "base/base64.h"
@@ -29,7 +30,7 @@ void add_bert(Pieces& pieces, const Part& part) {
   const bool strip = part["strip_accents"].flag(lowercase);
   if (strip) pieces.normalize("nfd");
   if (strip) pieces.replace(R"(\p{Mn})", "");
-  if (lowercase) pieces.normalize("identity", Case::kFold);
+  if (lowercase) pieces.map_characters(lowercase_map());
 }
 
 void add_strip(Pieces& pieces, const Part& part) {
@@ -53,7 +54,7 @@ void add_normalizer(Pieces& pieces, const Part& part) {
   } else if (type == "NFKD") {
     pieces.normalize("nfkd");
   } else if (type == "Lowercase") {
-    pieces.normalize("identity", Case::kFold);
+    pieces.map_characters(lowercase_map());
   } else if (type == "StripAccents") {
     pieces.replace(R"(\p{M})", "");
   } else if (type == "Strip") {

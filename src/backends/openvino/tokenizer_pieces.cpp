@@ -4,6 +4,16 @@
 #include "slipway/error.h"
 
 namespace slipway::openvino {
+namespace {
+
+/// Nothing but the map: what else SentencePiece's normalizer does is off.
+Attributes map_attributes(std::string_view form) {
+  return {{"add_dummy_prefix", "false"},   {"remove_extra_whitespaces", "false"},
+          {"escape_whitespaces", "false"}, {"normalization_form", std::string(form)},
+          {"case_fold", "false"},          {"nmt", "false"}};
+}
+
+}  // namespace
 
 Pieces::Pieces(StringGraph& graph, Port texts) : graph_(graph) {
   const Ports strings = graph.add("StringTensorUnpack", "opset15", {}, {texts},
@@ -11,8 +21,8 @@ Pieces::Pieces(StringGraph& graph, Port texts) : graph_(graph) {
   begins_ = strings[0], ends_ = strings[1], bytes_ = strings[2];
   const Port zero = graph.scalar64(0), one = graph.scalar64(1);
   const PortType number{Element::kI64, {}};
-  const Ports shape = graph.add("ShapeOf", "opset3", {{"output_type", "i64"}}, {begins_},
-                                {{Element::kI64, {1}}});
+  const Ports shape =
+      graph.add("ShapeOf", "opset3", {{"output_type", "i64"}}, {begins_}, {{Element::kI64, {1}}});
   const Port rows =
       graph.add("Gather", "opset8", {{"batch_dims", "0"}}, {shape[0], zero, zero}, {number})[0];
   const auto range = [&](Port from, Port to) {
@@ -62,26 +72,12 @@ void Pieces::replace(std::string_view pattern, std::string_view replacement) {
   change("RegexNormalization", {{"global_replace", "true"}}, {from, to});
 }
 
-void Pieces::normalize(std::string_view form, Case letters) {
-  change("CharsMapNormalization",
-         {{"add_dummy_prefix", "false"},
-          {"remove_extra_whitespaces", "false"},
-          {"escape_whitespaces", "false"},
-          {"normalization_form", std::string(form)},
-          {"case_fold", letters == Case::kFold ? "true" : "false"},
-          {"nmt", "false"}},
-         {});
+void Pieces::normalize(std::string_view form) {
+  change("CharsMapNormalization", map_attributes(form), {});
 }
 
 void Pieces::map_characters(std::string_view table) {
-  change("CharsMapNormalization",
-         {{"add_dummy_prefix", "false"},
-          {"remove_extra_whitespaces", "false"},
-          {"escape_whitespaces", "false"},
-          {"normalization_form", ""},
-          {"case_fold", "false"},
-          {"nmt", "false"}},
-         {graph_.text(table)});
+  change("CharsMapNormalization", map_attributes(""), {graph_.text(table)});
 }
 
 void Pieces::split(std::string_view pattern, SplitMode mode) {

@@ -12,8 +12,6 @@ namespace slipway::openvino {
 /// What becomes of the places where a pattern matches: their own pieces, or gone.
 enum class SplitMode { kIsolate, kRemoveMatches, kKeepMatches };
 
-enum class Case { kKeep, kFold };
-
 /// At first each row is one piece. Every step adds an op to the graph. Pieces that are tokens
 /// already are marked: later steps leave them alone.
 class Pieces {
@@ -25,8 +23,8 @@ class Pieces {
   void mark_tokens(std::string_view pattern);
   /// Replaces every match in every piece. `replacement` may refer to groups ($1).
   void replace(std::string_view pattern, std::string_view replacement);
-  /// Unicode normal form "nfc", "nfd", "nfkc", "nfkd", or "identity".
-  void normalize(std::string_view form, Case letters = Case::kKeep);
+  /// Unicode normal form "nfc", "nfd", "nfkc" or "nfkd".
+  void normalize(std::string_view form);
   /// Normalizes by a table of SentencePiece's.
   void map_characters(std::string_view table);
   void split(std::string_view pattern, SplitMode mode);

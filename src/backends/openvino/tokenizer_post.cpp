@@ -33,7 +33,8 @@ Template template_of(const Part& processor, const char* key) {
     }
     items.push_back(std::move(item));
   }
-  const auto texts = std::ranges::count_if(items, [](const auto& item) { return item.ids.empty(); });
+  const auto texts =
+      std::ranges::count_if(items, [](const auto& item) { return item.ids.empty(); });
   const bool is_pair = std::string_view(key) == "pair";
   if (texts != (is_pair ? 2 : 1)) processor[key].invalid(is_pair ? "two texts" : "one text");
   return items;
@@ -76,16 +77,15 @@ Ports truncated(StringGraph& graph, Ports ids, const Template& single, const Pos
   for (const TemplateItem& item : single) added += static_cast<int64_t>(item.ids.size());
   const int64_t most =
       std::clamp<int64_t>(options.max_length.value_or(kNoLimit) - added, 0, kNoLimit);
-  const Attributes variable = {{"variable_id", "truncation"},
-                               {"variable_type", "boolean"},
-                               {"variable_shape", ""}};
+  const Attributes variable = {
+      {"variable_id", "truncation"}, {"variable_type", "boolean"}, {"variable_shape", ""}};
   const PortType flag{Element::kBool, {}};
   const Port on = graph.add("ReadValue", "opset6", variable, {graph.flag(false)}, {flag})[0];
   graph.add("Assign", "opset6", {variable[0]}, {on}, {flag});
-  const Port limit = graph.add("Select", "opset1", {{"auto_broadcast", "numpy"}},
-                               {on, graph.scalar(static_cast<int32_t>(most)),
-                                graph.scalar(static_cast<int32_t>(kNoLimit))},
-                               {kNumber})[0];
+  const Port limit = graph.add(
+      "Select", "opset1", {{"auto_broadcast", "numpy"}},
+      {on, graph.scalar(static_cast<int32_t>(most)), graph.scalar(static_cast<int32_t>(kNoLimit))},
+      {kNumber})[0];
   ids.push_back(limit);
   ids.push_back(graph.text(options.truncation == End::kLeft ? "left" : "right"));
   ids.push_back(graph.text("longest_first"));

@@ -42,6 +42,7 @@ struct PostOptions {
 /// Adds truncation (off until a caller switches it on), the template and padding to the longest
 /// row, and the results input_ids, attention_mask and perhaps token_type_ids, int64 [rows, tokens].
 /// Their shape is the one that OpenVINO GenAI rewrites to give callers these options.
-void add_post(StringGraph& graph, Ports ids, const Templates& templates, const PostOptions& options);
+void add_post(StringGraph& graph, Ports ids, const Templates& templates,
+              const PostOptions& options);
 
 }  // namespace slipway::openvino

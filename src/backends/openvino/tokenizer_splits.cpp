@@ -17,18 +17,19 @@ constexpr std::string_view kRustWord =
     R"(\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
 constexpr std::string_view kPunctuation = R"([!-/:-@\[-`{-~\p{P}])";
 
-/// Splits as the library's `behavior` says. Merged delimiters are a matter of the pattern.
+/// Splits as the library's `behavior` says. Merged delimiters are a matter of the pattern, whose
+/// repeats give nothing back: there may be a whole text of them.
 void add_split(Pieces& pieces, const Part& part, const std::string& pattern,
                std::string_view behavior) {
   const bool invert = part["invert"].flag(false);
-  const std::string rest = fmt::format("(?:(?!{})[\\s\\S])+", pattern);
+  const std::string rest = fmt::format("(?:(?!{})[\\s\\S])++", pattern);
   if (behavior == "Removed") {
     return pieces.split(pattern, invert ? SplitMode::kKeepMatches : SplitMode::kRemoveMatches);
   }
   if (behavior == "Isolated") return pieces.split(pattern, SplitMode::kIsolate);
   if (invert) part.unsupported("is inverted, which OpenVINO does for Removed and Isolated only");
   if (behavior == "Contiguous")
-    return pieces.split(fmt::format("(?:{})+", pattern), SplitMode::kIsolate);
+    return pieces.split(fmt::format("(?:{})++", pattern), SplitMode::kIsolate);
   if (behavior == "MergedWithPrevious")
     return pieces.split(fmt::format("{}(?:{})?|(?:{})", rest, pattern, pattern),
                         SplitMode::kIsolate);
@@ -55,7 +56,8 @@ void add_metaspace(Pieces& pieces, const Part& part) {
   const std::string mark = replacement_of(part), scheme = scheme_of(part);
   const std::string written = part.has("replacement") ? replacement(part["replacement"]) : mark;
   pieces.replace(" ", written);
-  if (scheme == "always") pieces.replace(fmt::format("^(?!{})(?=[\\s\\S])", literal(mark)), written);
+  if (scheme == "always")
+    pieces.replace(fmt::format("^(?!{})(?=[\\s\\S])", literal(mark)), written);
   else if (scheme != "first" && scheme != "never")
     part["prepend_scheme"].invalid("always, first or never");
   if (part["split"].flag(true))

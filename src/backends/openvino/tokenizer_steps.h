@@ -19,9 +19,9 @@ struct AddedToken {
 /// What the characters of a vocabulary stand for where the model gets to see pieces of text.
 enum class Alphabet { kCharacters, kBytes };
 
-/// `normalizer`, where null does nothing, and the added tokens, which are cut out of the text before
-/// the model sees it. Throws Error{kUnsupported} naming what has no op, a token that is one as a
-/// whole word only, or one that is looked for in the normalized text and whose own text
+/// `normalizer`, where null does nothing, and the added tokens, which are cut out of the text
+/// before the model sees it. Throws Error{kUnsupported} naming what has no op, a token that is one
+/// as a whole word only, or one that is looked for in the normalized text and whose own text
 /// normalization might change.
 void add_normalizer(Pieces& pieces, const Part& normalizer, const std::vector<AddedToken>& tokens);
 /// The normalizer alone.

@@ -31,13 +31,11 @@ const std::unordered_map<std::string, char>& byte_alphabet() {
     std::unordered_map<std::string, char> alphabet;
     int next = 256;
     for (int byte = 0; byte < 256; ++byte) {
-      const bool printable =
-          (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte != 173);
+      const bool printable = (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte != 173);
       const int code = printable ? byte : next++;
-      const std::string character =
-          code < 128 ? std::string(1, static_cast<char>(code))
-                     : std::string{static_cast<char>(0xC0 | (code >> 6)),
-                                   static_cast<char>(0x80 | (code & 63))};
+      const std::string character = code < 128 ? std::string(1, static_cast<char>(code))
+                                               : std::string{static_cast<char>(0xC0 | (code >> 6)),
+                                                             static_cast<char>(0x80 | (code & 63))};
       alphabet[character] = static_cast<char>(byte);
     }
     return alphabet;
@@ -77,9 +75,10 @@ std::vector<AddedToken> added_tokens(const Part& tokenizer, const Json& config_r
   };
   if (!tokenizer["added_tokens"].is_null())
     for (const Part& row : tokenizer["added_tokens"].list())
-      tokens.push_back({checked_id(row["id"]), row["content"].text(), row["single_word"].flag(false),
-                        row["lstrip"].flag(false), row["rstrip"].flag(false),
-                        row["normalized"].flag(true), row["special"].flag(false)});
+      tokens.push_back({checked_id(row["id"]), row["content"].text(),
+                        row["single_word"].flag(false), row["lstrip"].flag(false),
+                        row["rstrip"].flag(false), row["normalized"].flag(true),
+                        row["special"].flag(false)});
   for (const Part& row : Part(config_rows, "the tokens of tokenizer_config.json").list()) {
     const std::string content = row["content"].text();
     auto at = find(content);
