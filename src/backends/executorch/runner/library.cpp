@@ -75,7 +75,15 @@ void set_logger(Log log) { the_log = log; }
 
 void use_threads(int count) {
   const std::lock_guard lock(pool_mutex);
-  if (count <= 0 || pool_users > 0 || count == pool_threads) return;
+  if (count <= 0 || count == pool_threads) return;
+  if (pool_users > 0) {
+    if (const Log log = the_log.load())
+      log(abi::kLogInfo, fmt::format("[executorch] {} threads were asked for; other methods are "
+                                     "loaded, so there are {} as before",
+                                     count, pool_threads)
+                             .c_str());
+    return;
+  }
   auto* pool = ::executorch::extension::threadpool::get_threadpool();
   if (pool != nullptr && pool->get_thread_count() != static_cast<size_t>(count))
     pool->_unsafe_reset_threadpool(static_cast<uint32_t>(count));
