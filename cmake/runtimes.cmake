@@ -20,7 +20,7 @@ if("onnx" IN_LIST SLIPWAY_BACKENDS)
   endif()
   file(GLOB onnx_runner CONFIGURE_DEPENDS src/backends/onnx/runner/*.cpp)
   list(FILTER onnx_runner EXCLUDE REGEX "_test\\.cpp$")
-  slipway_add_runtime(onnx ${onnx_runner} src/base/error.cpp src/base/mapped_file.cpp)
+  slipway_add_runtime(onnx ${onnx_runner} src/base/error.cpp src/base/mapped_file.cpp src/runtime/huge_pages.cpp)
   target_include_directories(slipway_runtime_onnx SYSTEM PRIVATE "${SLIPWAY_DEPS}/onnxruntime/include")
   target_compile_definitions(slipway_runtime_onnx PRIVATE
     SLIPWAY_ONNXRUNTIME_DEFAULT="${SLIPWAY_DEPS}/onnxruntime/lib")
@@ -67,13 +67,44 @@ if("openvino" IN_LIST SLIPWAY_BACKENDS)
   endif()
   file(GLOB openvino_runner CONFIGURE_DEPENDS src/backends/openvino/runner/*.cpp)
   list(FILTER openvino_runner EXCLUDE REGEX "_test\\.cpp$")
-  slipway_add_runtime(openvino ${openvino_runner} src/base/error.cpp)
+  slipway_add_runtime(openvino ${openvino_runner} src/base/error.cpp src/runtime/huge_pages.cpp)
   target_include_directories(slipway_runtime_openvino SYSTEM PRIVATE "${SLIPWAY_OPENVINO}/include")
   target_link_libraries(slipway_runtime_openvino PRIVATE "${openvino_library}")
   # As for libtorch. OpenVINO finds its devices beside its own library.
   set_target_properties(slipway_runtime_openvino PROPERTIES
     BUILD_RPATH "$ORIGIN;${SLIPWAY_OPENVINO}/libs" INSTALL_RPATH "$ORIGIN")
   target_link_options(slipway_runtime_openvino PRIVATE -Wl,--disable-new-dtags)
+endif()
+
+# ExecuTorch: lib/ and include/ of `make deps`.
+if("executorch" IN_LIST SLIPWAY_BACKENDS)
+  set(executorch "${SLIPWAY_DEPS}/executorch")
+  add_library(executorch_runtime INTERFACE)
+  target_include_directories(executorch_runtime SYSTEM INTERFACE "${executorch}/include"
+    "${executorch}/include/executorch/runtime/core/portable_type/c10")
+  # They change the layout of classes: the libraries were built with them.
+  target_compile_definitions(executorch_runtime INTERFACE
+    C10_USING_CUSTOM_GENERATED_MACROS ET_EVENT_TRACER_ENABLED ET_USE_THREADPOOL)
+  target_link_libraries(executorch_runtime INTERFACE
+    "${executorch}/lib/libexecutorch.so" "${executorch}/lib/libexecutorch_threadpool.so")
+  # These register themselves: nothing names a symbol of theirs, so the linker would leave them out.
+  foreach(part kernels_optimized kernels_quantized backend_xnnpack)
+    target_link_libraries(executorch_runtime INTERFACE
+      "-Wl,--push-state,--no-as-needed,${executorch}/lib/libexecutorch_${part}.so,--pop-state")
+  endforeach()
+  file(GLOB executorch_runner CONFIGURE_DEPENDS src/backends/executorch/runner/*.cpp)
+  list(FILTER executorch_runner EXCLUDE REGEX "_test\\.cpp$")
+  slipway_add_runtime(executorch ${executorch_runner} src/runtime/huge_pages.cpp)
+  target_compile_definitions(slipway_runtime_executorch PRIVATE SLIPWAY_EXECUTORCH_VERSION="1.5.1")
+  target_link_libraries(slipway_runtime_executorch PRIVATE slipway_core executorch_runtime)
+  set_target_properties(slipway_runtime_executorch PROPERTIES
+    BUILD_RPATH "$ORIGIN;${executorch}/lib" INSTALL_RPATH "$ORIGIN")
+  target_link_options(slipway_runtime_executorch PRIVATE -Wl,--disable-new-dtags -Wl,--exclude-libs,ALL)
+
+  # The decode loop over caches in place, for those who link ExecuTorch themselves.
+  add_executable(executorch_decode EXCLUDE_FROM_ALL examples/executorch_decode.cpp)
+  target_link_libraries(executorch_decode PRIVATE executorch_runtime)
+  set_target_properties(executorch_decode PROPERTIES BUILD_RPATH "${executorch}/lib")
 endif()
 
 # Where the host looks last for plug-ins: this build tree.

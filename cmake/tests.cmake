@@ -26,6 +26,11 @@ if(NOT SLIPWAY_CORE_ONLY)
       SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>" SLIPWAY_REFERENCE_PT2="${CMAKE_BINARY_DIR}/reference_pt2"
       SLIPWAY_MORE_PT2="${CMAKE_BINARY_DIR}/more_pt2")
     add_dependencies(host_tests slipway_cli)
+    if(TARGET executorch_decode)
+      target_compile_definitions(host_tests PRIVATE
+        SLIPWAY_EXECUTORCH_EXAMPLE="$<TARGET_FILE:executorch_decode>")
+      add_dependencies(host_tests executorch_decode)
+    endif()
     # The reference's .pt2 exports of the golden cases: of text models, and of those that see and hear.
     foreach(cases reference more)
       set(packed "${CMAKE_SOURCE_DIR}/tests/golden/pt2/${cases}.tar.xz")
@@ -42,6 +47,17 @@ if(NOT SLIPWAY_CORE_ONLY)
     endforeach()
     gtest_discover_tests(host_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   endif()
+endif()
+
+# Programs that link a runtime themselves, for the adapters in include/slipway.
+if(TARGET slipway_runtime_openvino AND NOT SLIPWAY_CORE_ONLY)
+  add_executable(openvino_tests tests/openvino/adapter_test.cpp)
+  target_include_directories(openvino_tests SYSTEM PRIVATE "${SLIPWAY_OPENVINO}/include")
+  target_link_libraries(openvino_tests PRIVATE slipway GTest::gtest_main "${openvino_library}")
+  target_compile_definitions(openvino_tests PRIVATE SLIPWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_options(openvino_tests PRIVATE -Wl,--exclude-libs,ALL -Wl,--disable-new-dtags)
+  set_target_properties(openvino_tests PROPERTIES BUILD_RPATH "${SLIPWAY_OPENVINO}/libs")
+  gtest_discover_tests(openvino_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endif()
 
 add_test(NAME layers COMMAND python3 "${CMAKE_SOURCE_DIR}/tools/check_layers.py" "${CMAKE_SOURCE_DIR}")

@@ -45,6 +45,7 @@ WHEELS = {
         ("openvino==2026.4.1", "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf", LINUX,
          {"openvino/include/openvino/*": "include/openvino", "openvino/libs/libopenvino.so.*": "libs",
           "openvino/libs/libopenvino_auto_plugin.so": "libs", "openvino/libs/libopenvino_intel_cpu_plugin.so": "libs",
+          "openvino/libs/libopenvino_hetero_plugin.so": "libs",
           "openvino/libs/libopenvino_intel_gpu_plugin.so": "libs", "openvino/libs/cache.json": "libs",
           "openvino/libs/libopenvino_ir_frontend.so.*": "libs", "openvino/libs/libtbb.so.*": "libs",
           "*.dist-info/licenses/*": ""})],
@@ -221,7 +222,7 @@ FINISH = {"onnxruntime": finish_onnxruntime, "libtorch": finish_libtorch}
 
 
 def pins(part):
-    lines = [f"{name} {sha256}" for name, sha256, *_ in WHEELS[part] + JARS.get(part, [])]
+    lines = [f"{name} {sha256} {' '.join(sorted(rest[-1]))}" for name, sha256, *rest in WHEELS[part] + JARS.get(part, [])]
     if part == "onnxruntime":
         lines.append(f"{HEADERS_PACKAGE} {HEADERS_SUITE} API {HEADERS_API}")
     if part == "libtorch":

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Checks that other tools load the directories of `slipway export --layout`: interop_layouts.sh [TOOL ...].
-# TOOL is genai, optimum or transformers.js; each gets its own environment once, in .venvs.
+# TOOL is genai, optimum, transformers.js or openvino-genai; each gets its own environment once, in .venvs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tool=build/release/bin/slipway
 [ -x "$tool" ] || { echo "interop: $tool is missing; run make build first" >&2; exit 5; }
-[ $# -gt 0 ] || set -- genai optimum transformers.js
+[ $# -gt 0 ] || set -- genai optimum transformers.js openvino-genai
 
 genai="onnxruntime-genai==0.18.0 onnxruntime==1.32.0 numpy==2.4.6"
 optimum="optimum-onnx==0.1.0 optimum==2.1.0 transformers==4.57.6 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0"
+openvino="openvino==2026.4.1 openvino-genai==2026.4.1.0 openvino-tokenizers==2026.4.1.0 optimum-intel==2.2.0 optimum==2.3.0 transformers==4.57.6 tokenizers==0.22.2 torch==2.12.0 sentencepiece==0.2.3 safetensors==0.8.0 numpy==2.4.6"
 javascript="@huggingface/transformers@4.3.2"
 
 fail() { echo "interop: $*" >&2; exit 5; }
@@ -45,12 +46,22 @@ javascript_environment() {
   echo "$javascript" > "$folder/.installed"
 }
 
+onnx=()
 for name in "$@"; do
   case "$name" in
     genai) python_environment genai "$genai" ;;
     optimum) python_environment optimum "$optimum" ;;
     transformers.js) javascript_environment ;;
-    *) echo "usage: interop_layouts.sh [genai] [optimum] [transformers.js]" >&2; exit 2 ;;
+    openvino-genai) python_environment openvino-genai "$openvino" ;;
+    *) echo "usage: interop_layouts.sh [genai] [optimum] [transformers.js] [openvino-genai]" >&2; exit 2 ;;
   esac
+  [ "$name" = openvino-genai ] || onnx+=("$name")
 done
-exec python3 tests/interop/layouts.py "$tool" .venvs "$@"
+status=0
+if [ ${#onnx[@]} -gt 0 ]; then
+  python3 tests/interop/layouts.py "$tool" .venvs "${onnx[@]}" || status=1
+fi
+if [ ${#onnx[@]} -lt $# ]; then
+  .venvs/openvino-genai/bin/python tests/interop/openvino_layout.py "$tool" || status=1
+fi
+exit $status

@@ -35,6 +35,12 @@ class Program {
   /// The graph as text (docs/architecture.md); of a loaded file a listing of its nodes.
   std::string to_text() const;
 
+  /// Writes the program's own files into a folder under a component's name, and nothing else; the
+  /// path of its main file. For one component without the rest of an export: files of that name are
+  /// replaced. Throws Error{kUsage} for a program that was loaded from a file.
+  std::filesystem::path save(const std::filesystem::path& folder,
+                             const std::string& component = "model") const;
+
   const Impl& impl() const { return *impl_; }
 
  private:
@@ -57,9 +63,9 @@ struct RunnerOptions {
   std::string device;
   std::vector<std::string> providers;  ///< the runtime's own names; win over device
   int intra_op_threads = 0;            ///< 0: every CPU the process may use
-  /// Passed as they are: ONNX Runtime's session options, OpenVINO's compile properties ("CACHE_DIR":
-  /// a folder for compiled models; "ENABLE_MMAP": "YES" maps the weights, which nobody may then
-  /// write to).
+  /// Passed as they are: ONNX Runtime's session options, OpenVINO's compile properties
+  /// ("CACHE_DIR": a folder for compiled models; "ENABLE_MMAP": "YES" maps the weights, which
+  /// nobody may then write to).
   std::vector<std::pair<std::string, std::string>> session_options;
 };
 
@@ -87,13 +93,14 @@ class Runner {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Whose directory an export is saved as (FORMAT.md of the ONNX back end has the files of each).
-/// Every layout but our own needs a graph exported with its io_names.
+/// Whose directory an export is saved as (FORMAT.md of each back end has the files). Those that
+/// hold ONNX graphs need a graph exported with their io_names.
 enum class Layout {
   kSlipway,         ///< export.json, as the reference writes it
   kGenai,           ///< genai_config.json for onnxruntime-genai; Optimum reads it too
   kOptimum,         ///< for Optimum's ORTModel classes
   kTransformersJs,  ///< the graph in onnx/, for transformers.js
+  kOpenvinoGenai,   ///< IR with a tokenizer of its own, for OpenVINO GenAI and Optimum Intel
 };
 
 struct SaveOptions {
@@ -116,10 +123,10 @@ class ExportedModel {
   ~ExportedModel();
 
   /// Loads what save_pretrained, here or in the reference, wrote. A directory without export.json
-  /// is read as one component "model": the graph that genai_config.json names, model.onnx, or the
-  /// one in onnx/. Every file is checked to be there; the runtime is opened at once. Throws
-  /// Error{kInvalid} for a broken or incomplete directory, Error{kEnvironment} for a missing
-  /// runtime.
+  /// is read as one component "model": the graph that genai_config.json names, model.onnx,
+  /// openvino_model.xml, or the one in onnx/. Every file is checked to be there; the runtime is
+  /// opened at once. Throws Error{kInvalid} for a broken or incomplete directory,
+  /// Error{kEnvironment} for a missing runtime.
   static ExportedModel from_pretrained(const std::filesystem::path& directory,
                                        const std::string& subfolder = "",
                                        const RunnerOptions& options = {});
@@ -139,6 +146,8 @@ class ExportedModel {
   const std::string& config() const;
   /// The directory it was loaded from; empty for a fresh export.
   const std::filesystem::path& directory() const;
+  /// The main file of a loaded export's component; empty for a fresh export.
+  std::filesystem::path file_of(const std::string& component) const;
 
   /// Loads every component on a device.
   ExportedModel& to(const RunnerOptions& options);

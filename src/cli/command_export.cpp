@@ -35,6 +35,7 @@ Examples:
   slipway export llama/ out/ --generation --multi-token-decode --static-cache 2048
                                                             a cache of fixed slots, written in place
   slipway export llama/ out/ --layout genai                 a folder for onnxruntime-genai
+  slipway export llama/ out/ --layout openvino-genai        IR with its tokenizer, for OpenVINO GenAI
   slipway export llama/ out/ --format dynamo                a .pt2 that torch.export.load opens
   slipway export llama/ out/ --format openvino              IR: openvino_model.xml and .bin
   slipway export traced/model.pt2 out/                      a program that torch.export saved
@@ -179,15 +180,15 @@ void add_export(CLI::App& app, Globals& globals) {
   command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")
       ->required();
   command->add_option("OUT", options->out, "Folder to write; not needed with --dry-run");
-  command->add_option("--format", options->format, "Format; `slipway formats` lists them")
-      ->capture_default_str();
+  command->add_option("--format", options->format,
+                      "Format; `slipway formats` lists them; default: that of --layout, or onnx");
   command->add_option("--task", options->task, "What the export is for")
       ->check(CLI::IsMember({"auto", "feature-extraction", "text-generation",
                              "text-generation-with-past", "fill-mask", "text-classification",
                              "token-classification", "question-answering"}))
       ->capture_default_str();
   command->add_option("--layout", options->layout, "Whose directory to write")
-      ->check(CLI::IsMember({"slipway", "genai", "optimum", "transformers.js"}))
+      ->check(CLI::IsMember({"slipway", "genai", "optimum", "transformers.js", "openvino-genai"}))
       ->capture_default_str();
   command->add_flag("--static", options->is_static, "Fix every size; needs the two below");
   command->add_option("--batch-size", options->batch_size, "Rows")

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
+#include "export/layout.h"
 #include "slipway/torch_program.h"
 
 namespace slipway::cli {
@@ -64,21 +65,36 @@ PreTrainedModel open_model(const ExportOptions& options) {
   return PreTrainedModel::from_pretrained(options.checkpoint, "text-generation", model_options);
 }
 
+/// The format to write, once the flags that belong to one have been checked.
+std::string checked_format(const ExportOptions& options) {
+  const std::string of_layout(layout_format(layout_named(options.layout)));
+  const std::string format = options.format.empty() ? of_layout : options.format;
+  const std::string chosen =
+      options.format.empty() && options.layout != "slipway"
+          ? fmt::format("--layout {} is of format {}", options.layout, format)
+          : fmt::format("--format is {}", format);
+  if (options.layout != "slipway" && format != of_layout)
+    throw Error(kUsage, fmt::format("[export] --layout {} holds graphs of format {} and --format "
+                                    "is {}; leave one of them out",
+                                    options.layout, of_layout, format));
+  if (options.opset && format != "onnx")
+    throw Error(kUsage, fmt::format("[export] --opset is about ONNX graphs and {}; leave one of "
+                                    "them out",
+                                    chosen));
+  if ((options.compress_to_fp16 || options.stateless) && format != "openvino")
+    throw Error(kUsage,
+                fmt::format("[export] {} is about OpenVINO IR and {}; leave one of them "
+                            "out",
+                            options.stateless ? "--stateless" : "--compress-to-fp16", chosen));
+  return format;
+}
+
 std::unique_ptr<ExportConfig> config_of(const ExportOptions& options) {
   const bool has_shapes = !options.dynamic_shapes.empty();
-  const bool onnx_only = options.opset || options.layout != "slipway";
-  if (onnx_only && options.format != "onnx")
-    throw Error(kUsage, fmt::format("[export] {} is about ONNX graphs and --format is {}; leave "
-                                    "one of them out",
-                                    options.opset ? "--opset" : "--layout", options.format));
-  if ((options.compress_to_fp16 || options.stateless) && options.format != "openvino")
-    throw Error(kUsage, fmt::format("[export] {} is about OpenVINO IR and --format is {}; leave "
-                                    "one of them out",
-                                    options.stateless ? "--stateless" : "--compress-to-fp16",
-                                    options.format));
-  Json fields = {{"export_format", options.format}, {"dynamic", !options.is_static && !has_shapes}};
+  const std::string format = checked_format(options);
+  Json fields = {{"export_format", format}, {"dynamic", !options.is_static && !has_shapes}};
   if (options.layout == "transformers.js") fields["io_names"] = "transformers.js";
-  else if (options.layout != "slipway") fields["io_names"] = "optimum";
+  else if (options.layout != "slipway" && format == "onnx") fields["io_names"] = "optimum";
   if (options.compress_to_fp16) fields["compress_to_fp16"] = true;
   if (options.stateless) fields["stateful"] = false;
   if (options.opset) fields["opset_version"] = *options.opset;

@@ -13,7 +13,8 @@ namespace slipway::cli {
 
 struct ExportOptions {
   std::string checkpoint, out;
-  std::string format = "onnx", task = "auto", dtype = "fp32";
+  std::string format;  ///< empty: that of the layout
+  std::string task = "auto", dtype = "fp32";
   std::string layout = "slipway";
   std::string dynamic_shapes;  ///< JSON, or @FILE
   bool is_static = false;

@@ -22,6 +22,7 @@ class DynamoProgram final : public FreshProgram {
   DynamoProgram(std::unique_ptr<Graph> graph, dynamo::WriteOptions options)
       : graph_(std::move(graph)), options_(std::move(options)) {}
 
+  std::string format() const override { return "dynamo"; }
   const Graph& graph() const override { return *graph_; }
   void write(const std::filesystem::path& folder, const std::string& component,
              SharedWeights&) const override {

@@ -56,6 +56,8 @@ class FreshProgram {
  public:
   virtual ~FreshProgram() = default;
 
+  /// "onnx", "openvino", ...
+  virtual std::string format() const = 0;
   virtual const Graph& graph() const = 0;
   /// Whether an input has a default, so that callers may leave it out.
   virtual bool is_optional(const std::string&) const { return false; }

@@ -15,12 +15,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::pair<Layout, std::string_view>, 4> kNames = {{
-    {Layout::kSlipway, "slipway"},
-    {Layout::kGenai, "genai"},
-    {Layout::kOptimum, "optimum"},
-    {Layout::kTransformersJs, "transformers.js"},
+struct LayoutRow {
+  Layout layout;
+  std::string_view name, format;
+};
+
+constexpr std::array<LayoutRow, 5> kLayouts = {{
+    {Layout::kSlipway, "slipway", "onnx"},
+    {Layout::kGenai, "genai", "onnx"},
+    {Layout::kOptimum, "optimum", "onnx"},
+    {Layout::kTransformersJs, "transformers.js", "onnx"},
+    {Layout::kOpenvinoGenai, "openvino-genai", "openvino"},
 }};
+
+const LayoutRow& row_of(Layout layout) {
+  for (const LayoutRow& row : kLayouts)
+    if (row.layout == layout) return row;
+  SLIPWAY_ASSERT(!"a layout without a row");
+}
+
+/// Where an ONNX layout wants the graph of an export.
+struct OnnxPlan {
+  std::string folder;  ///< below the export's directory; empty: the directory itself
+  std::string stem;    ///< of the graph: "model", "model_fp16"
+  int64_t max_data_bytes = INT64_MAX;  ///< of each data file
+
+  std::string graph_file() const { return stem + ".onnx"; }
+  std::string data_file() const { return graph_file() + "_data"; }
+};
 
 /// What a JavaScript engine holds in one buffer.
 constexpr int64_t kMaxJsFile = 2'000'000'000;
@@ -85,7 +107,7 @@ std::string js_dtype(const ExportMetadata& metadata) {
 }
 
 /// config.json with what transformers.js needs to find the files.
-std::string js_config(const ExportedModel::Impl& exported, const LayoutPlan& plan, size_t files) {
+std::string js_config(const ExportedModel::Impl& exported, const OnnxPlan& plan, size_t files) {
   Json config = parse_json(exported.config, "config.json");
   // Where WebAssembly runs it, the library would ask for 8-bit weights if nothing were said.
   Json& ours = config["transformers.js_config"];
@@ -102,19 +124,45 @@ Json generation_config_from(const Json& config) {
   return made;
 }
 
+OnnxPlan plan_onnx(const ExportedModel::Impl& exported, Layout layout) {
+  OnnxPlan plan{.folder = "", .stem = "model"};
+  if (layout != Layout::kTransformersJs) return plan;
+  plan.folder = "onnx";
+  if (js_dtype(exported.components[0].second.metadata) == "fp16") plan.stem = "model_fp16";
+  plan.max_data_bytes = kMaxJsFile;
+  return plan;
+}
+
+/// Writes the graph, and gives config.json for it.
+std::string write_onnx(const ExportedModel::Impl& exported, Layout layout, const fs::path& folder) {
+  const OnnxPlan plan = plan_onnx(exported, layout);
+  const OnnxProgram& fresh = onnx_program(exported.components[0].second.program.impl());
+  onnx::WriteOptions options = fresh.options();
+  options.data_file = plan.data_file();
+  options.max_data_bytes = plan.max_data_bytes;
+  fs::create_directories(folder / plan.folder);
+  const onnx::WriteSummary written =
+      onnx::write(fresh.graph(), fresh.ranges(), folder / plan.folder, plan.stem, options);
+  if (layout == Layout::kGenai)
+    write_text(folder / kGenaiConfig, genai_config(exported, plan.graph_file()));
+  if (layout != Layout::kTransformersJs) return exported.config;
+  if (written.data_files.size() > kMaxJsFiles)
+    throw Error(kUnsupported, fmt::format("[layout] the weights need {} files, transformers.js "
+                                          "takes at most {}",
+                                          written.data_files.size(), kMaxJsFiles));
+  return js_config(exported, plan, written.data_files.size());
+}
+
 }  // namespace
 
-std::string_view layout_name(Layout layout) {
-  for (const auto& [value, name] : kNames)
-    if (value == layout) return name;
-  SLIPWAY_ASSERT(!"a layout without a name");
-}
+std::string_view layout_name(Layout layout) { return row_of(layout).name; }
+std::string_view layout_format(Layout layout) { return row_of(layout).format; }
 
 Layout layout_named(std::string_view wanted) {
   std::vector<std::string_view> names;
-  for (const auto& [value, name] : kNames) {
-    if (name == wanted) return value;
-    names.push_back(name);
+  for (const LayoutRow& row : kLayouts) {
+    if (row.name == wanted) return row.layout;
+    names.push_back(row.name);
   }
   throw Error(kUsage, fmt::format("[layout] got {}, need one of {}", quote(wanted),
                                   fmt::join(names, ", ")));
@@ -129,7 +177,7 @@ Json generation_config_of(const ExportedModel::Impl& exported) {
   return nullptr;
 }
 
-LayoutPlan plan_layout(const ExportedModel::Impl& exported, Layout layout) {
+void check_layout(const ExportedModel::Impl& exported, Layout layout) {
   if (exported.components.size() != 1)
     throw Error(kUnsupported,
                 fmt::format("[layout] the export has {} components, {} needs the one that takes "
@@ -141,39 +189,32 @@ LayoutPlan plan_layout(const ExportedModel::Impl& exported, Layout layout) {
     throw Error(kUsage,
                 "[layout] a loaded export is saved as it is; export the checkpoint "
                 "again for another layout");
-  onnx_program(program);  // no other format has such tools
+  const std::string_view format = layout_format(layout);
+  if (exported.format != format)
+    throw Error(kUsage,
+                fmt::format("[layout] {} holds graphs of format {}, the export is of format {}; "
+                            "export with format {}",
+                            layout_name(layout), format, exported.format, format));
+  if (layout == Layout::kOpenvinoGenai) return check_openvino_layout(exported);
   check_graph(program.fresh->graph(), layout);
-  LayoutPlan plan{.folder = "", .stem = "model"};
-  if (layout != Layout::kTransformersJs) return plan;
-  plan.folder = "onnx";
-  if (js_dtype(component.metadata) == "fp16") plan.stem = "model_fp16";
-  plan.max_data_bytes = kMaxJsFile;
-  return plan;
+  plan_onnx(exported, layout);
 }
 
 void write_layout(const ExportedModel::Impl& exported, Layout layout, const fs::path& folder) {
-  const LayoutPlan plan = plan_layout(exported, layout);
-  const Program::Impl& program = exported.components[0].second.program.impl();
-  const OnnxProgram& fresh = onnx_program(program);
-  onnx::WriteOptions options = fresh.options();
-  options.data_file = plan.data_file();
-  options.max_data_bytes = plan.max_data_bytes;
-  fs::create_directories(folder / plan.folder);
-  const onnx::WriteSummary written =
-      onnx::write(fresh.graph(), fresh.ranges(), folder / plan.folder, plan.stem, options);
+  check_layout(exported, layout);
+  const FreshProgram& fresh = *exported.components[0].second.program.impl().fresh;
   std::string config = exported.config;
-  if (layout == Layout::kTransformersJs) {
-    if (written.data_files.size() > kMaxJsFiles)
-      throw Error(kUnsupported, fmt::format("[layout] the weights need {} files, transformers.js "
-                                            "takes at most {}",
-                                            written.data_files.size(), kMaxJsFiles));
-    config = js_config(exported, plan, written.data_files.size());
+  if (layout == Layout::kOpenvinoGenai) {
+    SharedWeights own;
+    fresh.write(folder, "model", own);
+    write_openvino_tokenizer(folder, fresh.graph());
+  } else {
+    config = write_onnx(exported, layout, folder);
   }
   write_text(folder / "config.json", config);
-  if (layout == Layout::kGenai)
-    write_text(folder / kGenaiConfig, genai_config(exported, plan.graph_file()));
-  const bool decoder = std::ranges::any_of(fresh.graph().inputs(),
-                                           [](const Node* input) { return is_cache(input->name); });
+  const bool decoder = std::ranges::any_of(fresh.graph().inputs(), [](const Node* input) {
+    return is_cache(input->name) || input->name == "beam_idx";
+  });
   if (decoder && generation_config_of(exported).is_null())
     write_text(folder / "generation_config.json",
                generation_config_from(parse_json(config, "config.json")).dump(2) + "\n");

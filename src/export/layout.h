@@ -1,6 +1,7 @@
 // Directories of exports: our own, and those that other tools load.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,30 +14,35 @@
 namespace slipway {
 
 inline constexpr const char* kGenaiConfig = "genai_config.json";
+/// What openvino-genai has beside its graph.
+inline constexpr std::array<const char*, 4> kOpenvinoTokenizerFiles = {
+    "openvino_tokenizer.xml", "openvino_tokenizer.bin", "openvino_detokenizer.xml",
+    "openvino_detokenizer.bin"};
 
-/// "genai", "optimum", "transformers.js"; "slipway" for our own.
+/// "genai", "optimum", "transformers.js", "openvino-genai"; "slipway" for our own.
 std::string_view layout_name(Layout layout);
+/// The format of the graphs that a layout holds; "onnx" for our own, which holds any.
+std::string_view layout_format(Layout layout);
 /// Throws Error{kUsage} naming the layouts for another word.
 Layout layout_named(std::string_view name);
 
-/// Where a layout wants the graph of an export.
-struct LayoutPlan {
-  std::string folder;  ///< below the export's directory; empty: the directory itself
-  std::string stem;    ///< of the graph: "model", "model_fp16"
-  int64_t max_data_bytes = INT64_MAX;  ///< of each data file
+/// Checks that the tools behind a layout can read the export's graph. Throws Error{kUsage} or
+/// Error{kUnsupported} saying what they need.
+void check_layout(const ExportedModel::Impl& exported, Layout layout);
 
-  std::string graph_file() const { return stem + ".onnx"; }
-  std::string data_file() const { return graph_file() + "_data"; }
-};
-
-/// Checks that the tools behind a layout can read the export's graph, and says where it goes.
-/// Throws Error{kUsage} or Error{kUnsupported} saying what they need.
-LayoutPlan plan_layout(const ExportedModel::Impl& exported, Layout layout);
-
-/// Writes the graph, its data and the JSON files that are particular to the layout, config.json
-/// among them. Files that every directory has, such as the tokenizer, are the caller's.
+/// Writes the graph, its data and the files that are particular to the layout, config.json
+/// among them. Files that every directory has, such as the tokenizer's, are the caller's, and in
+/// the folder already.
 void write_layout(const ExportedModel::Impl& exported, Layout layout,
                   const std::filesystem::path& folder);
+
+/// Checks an OpenVINO graph for openvino-genai: caches are variables, sizes are free. Throws as
+/// check_layout().
+void check_openvino_layout(const ExportedModel::Impl& exported);
+/// Writes openvino_tokenizer and openvino_detokenizer from the tokenizer files of the folder. What
+/// OpenVINO's string ops cannot do is a warning, and the two are left out. Throws Error{kInvalid}
+/// for tokenizer files that are malformed.
+void write_openvino_tokenizer(const std::filesystem::path& folder, const Graph& graph);
 
 /// The text of genai_config.json for a graph file. Throws Error{kInvalid} naming what config.json
 /// and generation_config.json lack.
@@ -53,8 +59,8 @@ struct ExportListing {
 };
 
 /// Reads export.json or, where there is none, finds the graph that genai_config.json names,
-/// model.onnx, or the one in onnx/ for the dtype that config.json states. Throws Error{kInvalid}
-/// for a directory that has none of them or does not exist.
+/// model.onnx, openvino_model.xml, or the one in onnx/ for the dtype that config.json states.
+/// Throws Error{kInvalid} for a directory that has none of them or does not exist.
 ExportListing list_export(const std::filesystem::path& directory);
 /// Whether list_export() would find a graph without export.json.
 bool has_layout(const std::filesystem::path& directory);

@@ -14,9 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kOpenvinoModel = "openvino_model.xml";
+
 struct Place {
   Layout layout;
-  std::string file;
+  std::string file;  ///< below the directory
 };
 
 bool is_file(const fs::path& path) {
@@ -90,6 +92,7 @@ std::optional<std::string> js_file(const fs::path& directory) {
 std::optional<Place> find_place(const fs::path& directory) {
   if (is_file(directory / kGenaiConfig)) return Place{Layout::kGenai, genai_file(directory)};
   if (is_file(directory / "model.onnx")) return Place{Layout::kOptimum, "model.onnx"};
+  if (is_file(directory / kOpenvinoModel)) return Place{Layout::kOpenvinoGenai, kOpenvinoModel};
   if (const auto file = js_file(directory)) return Place{Layout::kTransformersJs, *file};
   return std::nullopt;
 }
@@ -118,14 +121,14 @@ ExportListing list_export(const fs::path& directory) {
   const std::optional<Place> place = find_place(directory);
   if (!place)
     throw Error(kInvalid,
-                fmt::format("[{}] is not an export: it has no {}, and no {}, model.onnx or "
-                            "onnx/model.onnx of another tool",
-                            directory.string(), kManifestFile, kGenaiConfig));
+                fmt::format("[{}] is not an export: it has no {}, and no {}, model.onnx, {} "
+                            "or onnx/model.onnx of another tool",
+                            directory.string(), kManifestFile, kGenaiConfig, kOpenvinoModel));
   if (!is_file(directory / place->file))
     throw Error(kInvalid, fmt::format("[{}] names the graph {}, which is missing",
                                       display(directory / kGenaiConfig), place->file));
   ExportListing listing{place->layout, {}};
-  listing.manifest.export_format = "onnx";
+  listing.manifest.export_format = layout_format(place->layout);
   listing.manifest.components.push_back({"model", place->file, metadata_beside(directory)});
   return listing;
 }

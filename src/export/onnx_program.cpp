@@ -18,9 +18,7 @@ ProgramSizes OnnxProgram::measure(const std::string& component, SharedWeights& s
 
 const OnnxProgram& onnx_program(const Program::Impl& program) {
   const auto* onnx = dynamic_cast<const OnnxProgram*>(program.fresh.get());
-  if (onnx == nullptr)
-    throw Error(kUsage,
-                "[layout] the layouts of other tools hold ONNX graphs; export with format onnx");
+  SLIPWAY_ASSERT(onnx != nullptr);
   return *onnx;
 }
 

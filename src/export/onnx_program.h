@@ -11,6 +11,7 @@ class OnnxProgram final : public FreshProgram {
               onnx::WriteOptions options)
       : graph_(std::move(graph)), ranges_(std::move(ranges)), options_(std::move(options)) {}
 
+  std::string format() const override { return "onnx"; }
   const Graph& graph() const override { return *graph_; }
   const std::map<std::string, ValueRange>& ranges() const { return ranges_; }
   const onnx::WriteOptions& options() const { return options_; }
@@ -28,7 +29,7 @@ class OnnxProgram final : public FreshProgram {
   onnx::WriteOptions options_;
 };
 
-/// The ONNX graph of a fresh program; Error{kUsage} for programs of other formats.
+/// The ONNX graph of a fresh program, which must be of this format.
 const OnnxProgram& onnx_program(const Program::Impl& program);
 
 }  // namespace slipway

@@ -26,6 +26,7 @@ class OpenVINOProgram final : public FreshProgram {
                   openvino::WriteOptions options)
       : graph_(std::move(graph)), ranges_(std::move(ranges)), options_(std::move(options)) {}
 
+  std::string format() const override { return "openvino"; }
   const Graph& graph() const override { return *graph_; }
   void write(const std::filesystem::path& folder, const std::string& component,
              SharedWeights&) const override {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/onnx/read.h"
+#include "backends/openvino/read.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
 #include "base/parallel.h"
@@ -89,9 +90,12 @@ void write_components(const ExportedModel::Impl& exported, const fs::path& folde
   }
   if (shared.data.size() > 0) shared.data.write(folder / shared.name);
   if (exported.layout == Layout::kSlipway)
-    write_text(folder / kManifestFile, manifest_text(manifest));
-  else if (fs::exists(exported.directory / kGenaiConfig))
-    copy_contents(exported.directory / kGenaiConfig, folder / kGenaiConfig);
+    return write_text(folder / kManifestFile, manifest_text(manifest));
+  std::vector<std::string> own = {kGenaiConfig};
+  own.insert(own.end(), kOpenvinoTokenizerFiles.begin(), kOpenvinoTokenizerFiles.end());
+  for (const std::string& file : own)
+    if (fs::exists(exported.directory / file))
+      copy_contents(exported.directory / file, folder / file);
 }
 
 /// The names that an older export at this place occupies.
@@ -103,11 +107,16 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
     for (const ManifestComponent& component : manifest.components) {
       std::vector<std::string> named = program_files(manifest.export_format, component.file);
       if (layout != Layout::kSlipway) {
-        const FileSummary summary = onnx::read_summary(directory / component.file);
-        if (summary.producer != "slipway") return files;  // another tool's: the user's own
+        const fs::path file = directory / component.file;
+        const bool is_ir = manifest.export_format == "openvino";
+        const FileSummary summary = is_ir ? openvino::read_summary(file) : onnx::read_summary(file);
+        const bool ours =
+            is_ir ? summary.metadata.contains("slipway.version") : summary.producer == "slipway";
+        if (!ours) return files;  // another tool's: the user's own
         const auto all = files_of(manifest.export_format, component.file, summary);
         named.assign(all.begin(), all.end());
         named.emplace_back(kGenaiConfig);
+        named.insert(named.end(), kOpenvinoTokenizerFiles.begin(), kOpenvinoTokenizerFiles.end());
       }
       files.insert(files.end(), named.begin(), named.end());
     }
@@ -127,14 +136,27 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
 bool holds_weights(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     const fs::path extension = entry.path().extension();
-    if (extension == ".safetensors" || extension == ".gguf" || extension == ".bin") return true;
+    if (extension == ".safetensors" || extension == ".gguf") return true;
+    // Those of an OpenVINO graph lie beside it.
+    fs::path graph = entry.path();
+    if (extension == ".bin" && !fs::exists(graph.replace_extension(".xml"))) return true;
   }
   return false;
 }
 
+fs::path Program::save(const fs::path& folder, const std::string& component) const {
+  if (!impl_->fresh) throw Error(kUsage, "[export] the program was loaded from a file; copy that");
+  fs::create_directories(folder);
+  SharedWeights own;
+  own.name = onnx::data_file_name(component);
+  impl_->fresh->write(folder, component, own);
+  if (own.data.size() > 0) own.data.write(folder / own.name);
+  return folder / program_file(impl_->fresh->format(), component);
+}
+
 void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
   const bool other = options.layout != Layout::kSlipway && options.layout != impl_->layout;
-  if (other) plan_layout(*impl_, options.layout);  // what cannot be is refused before it is begun
+  if (other) check_layout(*impl_, options.layout);  // what cannot be is refused before it is begun
   StagedDirectory staged(directory);
   for (const CompanionFile& companion : impl_->companions) {
     fs::create_directories((staged.path() / companion.name).parent_path());

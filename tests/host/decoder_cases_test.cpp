@@ -7,9 +7,6 @@
 namespace slipway::decoders {
 namespace {
 
-constexpr const char* kHows[] = {"growing",     "uncached", "one_token",
-                                 "many_tokens", "static",   "static_many"};
-
 // PC-23: mistral's window of 4, the mixed layers of qwen2.
 class Windows : public testing::TestWithParam<Made> {};
 
@@ -29,16 +26,8 @@ TEST_P(Windows, EqualTheReferenceAroundTheEdge) {
   EXPECT_LE(difference_where(got, columns(want, 0, 18), ones(3, 18)), kTolerance);
 }
 
-std::vector<Made> window_cases() {
-  std::vector<Made> all;
-  for (const char* how : kHows)
-    for (const char* model : {"mistral-causal-lm", "qwen2-causal-lm"}) all.push_back({model, how});
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Golden, Windows, testing::ValuesIn(window_cases()), [](const auto& made) {
-  return made.param.model.substr(0, made.param.model.find('-')) + "_" + made.param.how;
-});
+INSTANTIATE_TEST_SUITE_P(Golden, Windows, testing::ValuesIn(all_made({"mistral", "qwen2"})),
+                         name_of);
 
 // PC-25: the reference does not read the past again when the factors switch, nor do states.
 class RopeSteps : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
@@ -161,7 +150,8 @@ TEST_P(MaskedRows, AreFinite) {
 
 std::vector<Made> mask_cases() {
   std::vector<Made> all;
-  for (const char* how : kHows)
+  for (const char* how :
+       {"growing", "uncached", "one_token", "many_tokens", "static", "static_many"})
     for (const char* model : {"llama-causal-lm", "mistral-causal-lm", "qwen3-causal-lm"})
       if (how != std::string("uncached")) all.push_back({model, how});
   return all;

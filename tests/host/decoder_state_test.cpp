@@ -163,18 +163,9 @@ TEST_P(State, RefusesWhatDoesNotFit) {
   refused(kInvalid, "got 1 rows", [&] { state->forward(token_ids(1, 1), ones(1, 1), 1); });
 }
 
-std::vector<Made> all_made() {
-  std::vector<Made> all;
-  for (const char* how :
-       {"growing", "uncached", "one_token", "many_tokens", "static", "static_many"})
-    for (const char* model : {"llama", "mistral", "qwen2", "qwen3"})
-      all.push_back({std::string(model) + "-causal-lm", how});
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Golden, State, testing::ValuesIn(all_made()), [](const auto& made) {
-  return made.param.model.substr(0, made.param.model.find('-')) + "_" + made.param.how;
-});
+INSTANTIATE_TEST_SUITE_P(Golden, State,
+                         testing::ValuesIn(all_made({"llama", "mistral", "qwen2", "qwen3"})),
+                         name_of);
 
 }  // namespace
 }  // namespace slipway::decoders

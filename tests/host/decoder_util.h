@@ -21,9 +21,31 @@ struct Made {
   /// "uncached"; "growing": one graph; "one_token", "many_tokens": prefill and decode; "static",
   /// "static_many": the same with a static cache of 24 slots that may be chosen anew.
   std::string how;
+  std::string format = "onnx";  ///< as golden::config_of() has it
 };
 
-inline void PrintTo(const Made& made, std::ostream* out) { *out << made.model << " " << made.how; }
+inline void PrintTo(const Made& made, std::ostream* out) {
+  *out << made.model << " " << made.how << " " << made.format;
+}
+
+/// "llama_growing_openvino".
+inline std::string name_of(const testing::TestParamInfo<Made>& info) {
+  const Made& made = info.param;
+  return golden::case_label(made.model.substr(0, made.model.find('-')) + "_" + made.how,
+                            made.format);
+}
+
+/// Every way to export these, in every format.
+inline std::vector<Made> all_made(const std::vector<std::string>& models) {
+  std::vector<Made> all;
+  for (const char* format : {"onnx", "openvino", "openvino_stateless"})
+    for (const char* how :
+         {"growing", "uncached", "one_token", "many_tokens", "static", "static_many"})
+      for (const std::string& model : models)
+        if (how != std::string("uncached") || format != std::string("openvino_stateless"))
+          all.push_back({model + "-causal-lm", how, format});
+  return all;
+}
 
 class Fixture {
  public:
@@ -42,25 +64,29 @@ class Fixture {
   ExportedModel exported_;
 };
 
-inline ExportedModel export_made(const std::filesystem::path& checkpoint, const std::string& how) {
-  if (how == "uncached") return cases::export_checkpoint(checkpoint, "text-generation");
-  if (how == "growing") return cases::export_checkpoint(checkpoint, "text-generation-with-past");
+inline ExportedModel export_made(const std::filesystem::path& checkpoint, const std::string& how,
+                                 const std::string& format = "onnx") {
+  const auto config = golden::config_of(format);
+  const auto exporter = AutoHfExporter::from_config(*config);
+  const bool whole = how == "uncached" || how == "growing";
+  const auto model = PreTrainedModel::from_pretrained(
+      checkpoint, how == "uncached" ? "text-generation" : "text-generation-with-past");
+  if (whole) return exporter->export_model(model, model.example_inputs(), *config);
   DecomposeOptions options;
   options.multi_token_decode = how == "many_tokens" || how == "static_many";
   if (how.starts_with("static")) {
     options.generation_config.cache_implementation = "static";
     options.generation_config.max_cache_len = 24;
   }
-  const auto model = PreTrainedModel::from_pretrained(checkpoint, "text-generation-with-past");
-  return OnnxExporter().export_for_generation(model, model.example_inputs(),
-                                              cases::dynamic_config(), options);
+  return exporter->export_for_generation(model, model.example_inputs(), *config, options);
 }
 
 /// Exported once a process.
 inline const Fixture& fixture(const Made& made) {
   static std::map<std::string, std::unique_ptr<Fixture>> kept;
-  auto& at = kept[made.model + " " + made.how];
-  if (!at) at = std::make_unique<Fixture>(export_made(golden::folder(made.model), made.how));
+  auto& at = kept[made.model + " " + made.how + " " + made.format];
+  if (!at)
+    at = std::make_unique<Fixture>(export_made(golden::folder(made.model), made.how, made.format));
   return *at;
 }
 

@@ -41,6 +41,18 @@ TEST_P(DynamoReference, GivesThemThroughOnnxToo) {
   });
 }
 
+/// And by OpenVINO; its caches are inputs and outputs, so that all of them are compared.
+TEST_P(DynamoReference, GivesThemThroughOpenVINOToo) {
+  const fs::path folder = reference() / GetParam();
+  const Inputs inputs = read_safetensors(folder / "inputs.safetensors");
+  OpenVINOConfig config;
+  config.stateful = false;
+  const auto exported =
+      OpenVINOExporter().export_model(TorchProgram::load(folder / "model.pt2"), config);
+  expect_equal(by_name(exported(inputs)), read_safetensors(folder / "outputs.safetensors"), inputs,
+               kOtherRuntime);
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, DynamoReference, testing::ValuesIn(cases()), test_name);
 
 TEST(DynamoReferenceCases, AreAllThereAndFewMayFail) {

@@ -13,7 +13,7 @@ struct Case {
   const char* task;
 };
 
-class Example : public testing::TestWithParam<Case> {};
+class Example : public testing::TestWithParam<std::tuple<Case, const char*>> {};
 
 /// Whether the attention mask keeps the position that a flat index of `shape` belongs to.
 bool kept(const Tensor& mask, const Shape& shape, int64_t flat, int64_t sequence_axis) {
@@ -26,11 +26,12 @@ bool kept(const Tensor& mask, const Shape& shape, int64_t flat, int64_t sequence
 }
 
 TEST_P(Example, EqualsTheReference) {
-  const auto path = folder(GetParam().name);
+  const auto [one, format] = GetParam();
+  const auto path = folder(one.name);
   const auto inputs = read_safetensors(path / "inputs.safetensors");
   const auto want = read_safetensors(path / "outputs.safetensors");
   const Tensor& mask = inputs.at("attention_mask");
-  const ExportedModel exported = export_case(GetParam().name, GetParam().task, inputs);
+  const ExportedModel exported = export_case(one.name, one.task, inputs, format);
   const auto got = by_name(exported(inputs));
   int64_t compared = 0;
   for (const auto& [leaf, expected] : want) {
@@ -66,19 +67,21 @@ TEST_P(Example, EqualsTheReference) {
   EXPECT_GT(compared, 0);
 }
 
+constexpr Case kCases[] = {{"llama-causal-lm", "text-generation"},
+                           {"mistral-causal-lm", "text-generation"},
+                           {"qwen2-causal-lm", "text-generation"},
+                           {"qwen3-causal-lm", "text-generation"},
+                           {"bert-base", "auto"},
+                           {"bert-masked-lm", "auto"},
+                           {"bert-sequence-classification", "auto"},
+                           {"bert-token-classification", "auto"},
+                           {"bert-question-answering", "auto"}};
+
 INSTANTIATE_TEST_SUITE_P(Golden, Example,
-                         testing::Values(Case{"llama-causal-lm", "text-generation"},
-                                         Case{"mistral-causal-lm", "text-generation"},
-                                         Case{"qwen2-causal-lm", "text-generation"},
-                                         Case{"qwen3-causal-lm", "text-generation"},
-                                         Case{"bert-base", "auto"}, Case{"bert-masked-lm", "auto"},
-                                         Case{"bert-sequence-classification", "auto"},
-                                         Case{"bert-token-classification", "auto"},
-                                         Case{"bert-question-answering", "auto"}),
+                         testing::Combine(testing::ValuesIn(kCases),
+                                          testing::Values("onnx", "openvino")),
                          [](const auto& made) {
-                           std::string name = made.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
+                           return case_label(std::get<0>(made.param).name, std::get<1>(made.param));
                          });
 
 }  // namespace

@@ -38,8 +38,9 @@ Rows trimmed(const Generated& made) {
 }
 
 /// The ways to export a decoder: a task, or for generation.
-ExportedModel export_as(const std::string& model, const std::string& how) {
-  if (how.starts_with("text-generation")) return export_case(model, how);
+ExportedModel export_as(const std::string& model, const std::string& how,
+                        const std::string& format) {
+  if (how.starts_with("text-generation")) return export_case(model, how, {}, format);
   const auto source = PreTrainedModel::from_pretrained(folder(model), "text-generation");
   DecomposeOptions options;
   options.multi_token_decode = how.ends_with("multi");
@@ -49,14 +50,17 @@ ExportedModel export_as(const std::string& model, const std::string& how) {
   }
   const Inputs inputs = {{"input_ids", cases::token_ids(2, 5)},
                          {"attention_mask", tensor_of(Rows(2, std::vector<int64_t>(5, 1)))}};
-  return OnnxExporter().export_for_generation(source, inputs, cases::dynamic_config(), options);
+  const auto config = config_of(format);
+  return AutoHfExporter::from_config(*config)->export_for_generation(source, inputs, *config,
+                                                                     options);
 }
 
-class GoldenGenerate : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+class GoldenGenerate
+    : public testing::TestWithParam<std::tuple<std::string, std::string, std::string>> {
  protected:
   void SetUp() override {
-    const auto& [model, how] = GetParam();
-    export_as(model, how).save_pretrained(scratch_.path() / "out");
+    const auto& [model, how, format] = GetParam();
+    export_as(model, how, format).save_pretrained(scratch_.path() / "out");
     exported_ =
         std::make_unique<ExportedModel>(ExportedModel::from_pretrained(scratch_.path() / "out"));
     for (Json& one : all_)
@@ -131,11 +135,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("llama-causal-lm", "mistral-causal-lm", "qwen2-causal-lm",
                                      "qwen3-causal-lm"),
                      testing::Values("text-generation-with-past", "text-generation", "growing",
-                                     "growing-multi", "static", "static-multi")),
+                                     "growing-multi", "static", "static-multi"),
+                     testing::Values("onnx", "openvino", "openvino_stateless")),
     [](const auto& one) {
-      std::string name = std::get<0>(one.param) + "_" + std::get<1>(one.param);
-      std::ranges::replace(name, '-', '_');
-      return name;
+      return case_label(std::get<0>(one.param) + "_" + std::get<1>(one.param),
+                        std::get<2>(one.param));
     });
 
 // PC-31: the list of end tokens in generation_config.json counts, explicit settings win.

@@ -61,12 +61,23 @@ double worst_over_slots(const Batch& batch, const Tensor& got, const Tensor& row
   return worst;
 }
 
-class Decoder : public testing::TestWithParam<const char*> {};
+/// A golden case and what it is exported as.
+using Exported = std::tuple<const char*, const char*>;
+
+class Decoder : public testing::TestWithParam<Exported> {};
 
 TEST_P(Decoder, EverySizeEqualsRowsAlone) {
-  const auto rows = read_safetensors(folder(GetParam()) / "rows.safetensors");
-  const ExportedModel cached = export_case(GetParam(), "text-generation-with-past");
-  const ExportedModel plain = export_case(GetParam(), "text-generation");
+  const auto [name, format] = GetParam();
+  const auto rows = read_safetensors(folder(name) / "rows.safetensors");
+  const ExportedModel model = export_case(name, "text-generation-with-past", {}, format);
+  const ExportedModel plain = export_case(name, "text-generation", {}, format);
+  // Caches can be had by name where the graph keeps them inside.
+  std::vector<std::string> leaves = {"logits"};
+  for (const auto& [leaf, value] : rows)
+    if (leaf.starts_with("past_key_values")) leaves.push_back(leaf);
+  const auto cached = [&](const Inputs& inputs) {
+    return model.runners()[0].second(inputs, leaves);
+  };
   for (const int64_t count : {1, 2, 3})
     for (const int64_t length : {1, 2, 7, 16})
       for (const int64_t past : {0, 1, 5})
@@ -101,34 +112,35 @@ TEST_P(Decoder, EverySizeEqualsRowsAlone) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Decoder,
-                         testing::Values("llama-causal-lm", "mistral-causal-lm", "qwen2-causal-lm",
-                                         "qwen3-causal-lm"),
-                         [](const auto& made) {
-                           return std::string(made.param, std::strcspn(made.param, "-"));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Golden, Decoder,
+    testing::Combine(testing::Values("llama-causal-lm", "mistral-causal-lm", "qwen2-causal-lm",
+                                     "qwen3-causal-lm"),
+                     testing::Values("onnx", "openvino", "openvino_stateless")),
+    [](const auto& made) { return case_label(std::get<0>(made.param), std::get<1>(made.param)); });
 
-class Encoder : public testing::TestWithParam<const char*> {};
+class Encoder : public testing::TestWithParam<Exported> {};
 
 TEST_P(Encoder, EverySizeEqualsRowsAlone) {
-  const auto rows = read_safetensors(folder(GetParam()) / "rows.safetensors");
-  const ExportedModel exported = export_case(GetParam(), "auto");
+  const auto [name, format] = GetParam();
+  const auto rows = read_safetensors(folder(name) / "rows.safetensors");
+  const ExportedModel exported = export_case(name, "auto", {}, format);
   for (const int64_t count : {1, 2, 3})
     for (const int64_t length : {1, 2, 7, 16}) {
       // Rows of 1, 2, 7, 16 real tokens padded on the right to `length`: an encoder's padding.
       for (const int64_t real : {1, 2, 7, 16}) {
         if (real > length) continue;
         Inputs inputs;
-        for (const char* name : {"input_ids", "token_type_ids", "attention_mask"}) {
+        for (const char* input : {"input_ids", "token_type_ids", "attention_mask"}) {
           Tensor t(DType::kI64, {count, length});
           for (int64_t r = 0; r < count; ++r)
             for (int64_t s = 0; s < real; ++s)
               t.mutable_values<int64_t>()[static_cast<size_t>(r * length + s)] =
-                  std::string(name) == "attention_mask"
+                  std::string(input) == "attention_mask"
                       ? 1
-                      : rows.at(name)
-                            .values<int64_t>()[static_cast<size_t>(r * rows.at(name).dim(1) + s)];
-          inputs[name] = t;
+                      : rows.at(input)
+                            .values<int64_t>()[static_cast<size_t>(r * rows.at(input).dim(1) + s)];
+          inputs[input] = t;
         }
         for (const auto& [leaf, value] : exported(inputs))
           for (int64_t r = 0; r < count; ++r) {
@@ -148,15 +160,12 @@ TEST_P(Encoder, EverySizeEqualsRowsAlone) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Encoder,
-                         testing::Values("bert-base", "bert-masked-lm",
-                                         "bert-sequence-classification",
-                                         "bert-token-classification", "bert-question-answering"),
-                         [](const auto& made) {
-                           std::string name = made.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Golden, Encoder,
+    testing::Combine(testing::Values("bert-base", "bert-masked-lm", "bert-sequence-classification",
+                                     "bert-token-classification", "bert-question-answering"),
+                     testing::Values("onnx", "openvino")),
+    [](const auto& made) { return case_label(std::get<0>(made.param), std::get<1>(made.param)); });
 
 }  // namespace
 }  // namespace slipway::golden

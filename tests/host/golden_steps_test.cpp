@@ -128,23 +128,10 @@ TEST_P(GoldenSteps, OfThePromptAmongOthers) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<decoders::Made>& info) {
-  std::string name = info.param.model + "_" + info.param.how;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-std::vector<decoders::Made> every_export() {
-  std::vector<decoders::Made> all;
-  for (const char* model :
-       {"llama-causal-lm", "mistral-causal-lm", "qwen2-causal-lm", "qwen3-causal-lm"})
-    for (const char* how :
-         {"uncached", "growing", "one_token", "many_tokens", "static", "static_many"})
-      all.push_back({model, how});
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Decoders, GoldenSteps, ::testing::ValuesIn(every_export()), name_of);
+INSTANTIATE_TEST_SUITE_P(Decoders, GoldenSteps,
+                         ::testing::ValuesIn(decoders::all_made({"llama", "mistral", "qwen2",
+                                                                 "qwen3"})),
+                         decoders::name_of);
 
 }  // namespace
 }  // namespace slipway::golden

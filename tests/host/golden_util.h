@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 
+#include "base/json.h"
 #include "checkpoint/safetensors.h"
 #include "slipway/exporter.h"
 
@@ -35,13 +36,27 @@ class Scratch {
   std::filesystem::path path_;
 };
 
+/// What an export is written as: "onnx", "openvino", or "openvino_stateless" with its caches as
+/// inputs and outputs. Every size is dynamic.
+inline std::unique_ptr<ExportConfig> config_of(const std::string& format) {
+  Json fields = {{"export_format", format.substr(0, format.find('_'))}, {"dynamic", true}};
+  if (format.ends_with("_stateless")) fields["stateful"] = false;
+  return AutoExportConfig::from_dict(fields.dump());
+}
+
 inline ExportedModel export_case(const std::string& name, const std::string& task,
-                                 const Inputs& inputs = {}, const OnnxConfig* config = nullptr) {
+                                 const Inputs& inputs = {}, const std::string& format = "onnx") {
   const auto model = PreTrainedModel::from_pretrained(folder(name), task);
-  OnnxConfig dynamic;
-  dynamic.dynamic = true;
-  return OnnxExporter().export_model(model, inputs.empty() ? model.example_inputs() : inputs,
-                                     config != nullptr ? *config : dynamic);
+  const auto config = config_of(format);
+  return AutoHfExporter::from_config(*config)->export_model(
+      model, inputs.empty() ? model.example_inputs() : inputs, *config);
+}
+
+/// "bert_base_openvino" of a case's name and a format: letters, digits and underscores.
+inline std::string case_label(std::string name, const std::string& format) {
+  if (format != "onnx") name += "_" + format;
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 inline std::map<std::string, Tensor> by_name(const Outputs& outputs) {

@@ -17,40 +17,42 @@ Json reference(const std::string& name) {
                          "reference" / name);
 }
 
-ExportedModel export_to(const std::filesystem::path& source, const std::filesystem::path& out) {
+ExportedModel export_to(const std::filesystem::path& source, const std::filesystem::path& out,
+                        const std::string& format = "onnx") {
   const auto model = PreTrainedModel::from_pretrained(source);
-  OnnxConfig config;
-  config.dynamic = true;
-  OnnxExporter().export_model(model, model.example_inputs(), config).save_pretrained(out);
+  const auto config = config_of(format);
+  AutoHfExporter::from_config(*config)
+      ->export_model(model, model.example_inputs(), *config)
+      .save_pretrained(out);
   return ExportedModel::from_pretrained(out);
 }
 
 /// Every kind of export of SmolLM2.
-ExportedModel export_as(const std::string& how, const std::filesystem::path& source,
-                        const std::filesystem::path& out) {
-  if (how == "growing") return export_to(source, out);
+ExportedModel export_as(const std::string& how, const std::string& format,
+                        const std::filesystem::path& source, const std::filesystem::path& out) {
+  if (how == "growing") return export_to(source, out, format);
   const auto model = PreTrainedModel::from_pretrained(source);
-  OnnxConfig config;
-  config.dynamic = true;
+  const auto config = config_of(format);
   DecomposeOptions options;
   options.multi_token_decode = how.ends_with("many");
   if (how.starts_with("static")) {
     options.generation_config.cache_implementation = "static";
     options.generation_config.max_cache_len = 256;
   }
-  OnnxExporter()
-      .export_for_generation(model, model.example_inputs(), config, options)
+  AutoHfExporter::from_config(*config)
+      ->export_for_generation(model, model.example_inputs(), *config, options)
       .save_pretrained(out);
   return ExportedModel::from_pretrained(out);
 }
 
-class SmolLM2 : public ::testing::TestWithParam<const char*> {};
+class SmolLM2 : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 TEST_P(SmolLM2, GivesTheReferencesTokens) {
   const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
   ASSERT_TRUE(std::filesystem::exists(source)) << "run make models";
   const Scratch scratch;
-  const ExportedModel exported = export_as(GetParam(), source, scratch.path() / "smollm2");
+  const auto [how, format] = GetParam();
+  const ExportedModel exported = export_as(how, format, source, scratch.path() / "smollm2");
   const auto text = TextProcessor::from_pretrained(exported.directory());
   const Json golden = reference("smollm2.json");
   ASSERT_EQ(golden.at("cases").size(), 4u);
@@ -74,9 +76,24 @@ TEST_P(SmolLM2, GivesTheReferencesTokens) {
   }
 }
 
+std::string label(const testing::TestParamInfo<std::tuple<const char*, const char*>>& made) {
+  return case_label(std::get<0>(made.param), std::get<1>(made.param));
+}
+
 INSTANTIATE_TEST_SUITE_P(RealModels, SmolLM2,
-                         ::testing::Values("growing", "prefill_decode", "prefill_decode_many",
-                                           "static", "static_many"));
+                         ::testing::Combine(::testing::Values("growing", "prefill_decode",
+                                                              "prefill_decode_many", "static",
+                                                              "static_many"),
+                                            ::testing::Values("onnx")),
+                         label);
+// One that keeps its cache inside, one that does not, one with slots.
+INSTANTIATE_TEST_SUITE_P(OpenVINO, SmolLM2,
+                         ::testing::Combine(::testing::Values("growing", "prefill_decode_many",
+                                                              "static"),
+                                            ::testing::Values("openvino")),
+                         label);
+INSTANTIATE_TEST_SUITE_P(Stateless, SmolLM2,
+                         ::testing::Values(std::tuple("growing", "openvino_stateless")), label);
 
 TEST(RealModels, SmolLM2GivesTheReferencesBeams) {
   const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");

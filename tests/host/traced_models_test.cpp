@@ -1,4 +1,5 @@
-// Models that see and hear as the reference traced them: in libtorch, and imported in ONNX Runtime.
+// Models that see and hear as the reference traced them: in libtorch, and imported in ONNX Runtime
+// and OpenVINO.
 #include "backends/dynamo/program_file.h"
 #include "dynamo_util.h"
 
@@ -79,6 +80,16 @@ TEST_P(TracedModels, GiveTheReferencesOutputsInLibtorch) {
 TEST_P(TracedModels, GiveTheReferencesOutputsThroughOnnx) {
   check("onnx",
         [&] { expect_equal(by_name(in_onnx()(inputs())), outputs(), inputs(), kOtherRuntime); });
+}
+
+TEST_P(TracedModels, GiveTheReferencesOutputsThroughOpenVINO) {
+  check("onnx", [&] {
+    OpenVINOConfig config;
+    config.stateful = false;
+    const auto exported =
+        OpenVINOExporter().export_model(TorchProgram::load(folder() / "model.pt2"), config);
+    expect_equal(by_name(exported(inputs())), outputs(), inputs(), kOtherRuntime);
+  });
 }
 
 TEST_P(TracedModels, GiveTheSameAtOtherBatchSizes) {

@@ -66,9 +66,17 @@ def branch(program):
     close("branch", forward.execute([torch.tensor(False), x])[0], x * x)
 
 
+def scale(program):
+    forward = program.load_method("forward")
+    s, w, t = torch.arange(8.0) / 8, torch.arange(24.0).reshape(3, 8) / 8, torch.tensor([1.0, -1, 2])
+    for rows in (5, 16, 1):
+        x = torch.randn(rows, 8)
+        close("scale", forward.execute([x])[0], ((x * s) @ w.T) * t)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for check in (add, flatten, buffer, shared, branch):
+    for check in (add, flatten, buffer, shared, branch, scale):
         path = folder / f"{check.__name__}.pte"
         deserialize_pte_binary(path.read_bytes())  # ExecuTorch's own reader takes it apart
         for _ in range(2):  # a program that is loaded again begins anew

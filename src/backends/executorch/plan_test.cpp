@@ -99,7 +99,8 @@ TEST(ExecutorchPlan, BuffersOfOneNameAreShared) {
   EXPECT_EQ(plans[1].places, plans[0].places);
   EXPECT_EQ(plans[0].arena_bytes.at(kBuffers), 32);
   std::get<TensorValue>(p.methods[1].values[1]).shape = {8};
-  EXPECT_TRUE(contains(error_of(kInternal, [&] { plan(p, {}); }), "buffer sum has two sizes"));
+  EXPECT_TRUE(
+      contains(error_of(kInternal, [&] { plan(p, {}); }), "buffer sum_buffer has two sizes"));
 }
 
 TEST(ExecutorchPlan, LoopsKeepWhatTheyUse) {

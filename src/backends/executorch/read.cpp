@@ -138,6 +138,7 @@ class Metadata {
       if (!methods.contains(method.name)) continue;
       const Json& entry = methods[method.name];
       file_.need(entry.is_object(), "its metadata of a method are no object");
+      method.named = true;
       apply(entry, "inputs", method.inputs);
       apply(entry, "outputs", method.outputs);
     }

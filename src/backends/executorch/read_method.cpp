@@ -1,6 +1,5 @@
 // Reads and checks one method of a .pte file.
 #include <algorithm>
-#include <set>
 
 #include "backends/executorch/read_parts.h"
 #include "base/json.h"
@@ -64,11 +63,8 @@ class MethodReader {
     for (uint32_t i = 0; i < plan_.values()->size(); ++i) check_list(i);
     for (const int32_t id : *plan_.inputs()) method_.inputs.push_back(port(id));
     for (const int32_t id : *plan_.outputs()) method_.outputs.push_back(port(id));
-    delegate_args_.assign(plan_.delegates() ? plan_.delegates()->size() : 0, std::nullopt);
-    for (const auto* chain : *plan_.chains()) read_chain(chain);
-    for (uint32_t i = 0; i < delegate_args_.size(); ++i) read_delegate(i);
-    for (const auto* call : delegate_calls_) note_outputs(*call);
-    for (Port& input : method_.inputs) input.written = written_.contains(input.value);
+    for (uint32_t i = 0; plan_.delegates() && i < plan_.delegates()->size(); ++i) read_delegate(i);
+    read_instructions(file_, plan_, method_);
     return std::move(method_);
   }
 
@@ -171,7 +167,7 @@ class MethodReader {
     if (extra && extra->fully_qualified_name() && extra->fully_qualified_name()->size() > 0 &&
         (place || data == 0))
       method_.buffers.push_back({extra->fully_qualified_name()->str(), tensors_[id].dtype,
-                                 tensors_[id].sizes, place != nullptr});
+                                 tensors_[id].sizes, place != nullptr, data > 0});
   }
 
   void read_constant(uint32_t id, uint32_t data, uint64_t bytes) {
@@ -253,79 +249,6 @@ class MethodReader {
     return port;
   }
 
-  void read_chain(const fb::Chain* chain) {
-    need(chain && chain->instructions(), "a chain has no instructions");
-    const auto& instructions = *chain->instructions();
-    for (const auto* instruction : instructions) {
-      need(instruction && instruction->instr_args(), "an instruction is missing");
-      if (const auto* call = instruction->instr_args_as_KernelCall()) {
-        read_kernel_call(*call);
-      } else if (const auto* run = instruction->instr_args_as_DelegateCall()) {
-        read_delegate_call(*run);
-      } else if (const auto* move = instruction->instr_args_as_MoveCall()) {
-        value(move->move_from()), value(move->move_to());
-        line(fmt::format("{} = {}", move->move_to(), move->move_from()));
-      } else if (const auto* jump = instruction->instr_args_as_JumpFalseCall()) {
-        value(jump->cond_value_index());
-        need(jump->destination_instruction() >= 0 &&
-                 static_cast<uint32_t>(jump->destination_instruction()) <= instructions.size(),
-             "a jump leaves the method");
-        line(fmt::format("unless {} go to {}", jump->cond_value_index(),
-                         jump->destination_instruction()));
-      } else if (const auto* free = instruction->instr_args_as_FreeCall()) {
-        value(free->value_index());
-        line(fmt::format("free {}", free->value_index()));
-      } else {
-        throw Error(kUnsupported,
-                    fmt::format("[executorch] {} has an instruction of kind {}, which "
-                                "this version does not know",
-                                file_.where, static_cast<int>(instruction->instr_args_type())));
-      }
-    }
-  }
-
-  std::string arguments(const flatbuffers::Vector<int32_t>* args) const {
-    need(args != nullptr, "an instruction has no arguments");
-    std::string text;
-    for (const int32_t id : *args) {
-      value(id);
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", id);
-    }
-    return text;
-  }
-
-  void read_kernel_call(const fb::KernelCall& call) {
-    const auto* ops = plan_.operators();
-    need(ops && call.op_index() >= 0 && static_cast<uint32_t>(call.op_index()) < ops->size(),
-         fmt::format("there is no op {}", call.op_index()));
-    const auto* op = ops->Get(static_cast<uint32_t>(call.op_index()));
-    need(op && op->name(), "an op has no name");
-    std::string name = op->name()->str();
-    if (op->overload() && op->overload()->size() > 0) name += "." + op->overload()->str();
-    ++method_.op_counts[name];
-    // The last argument is the result, which is the tensor that was written.
-    if (call.args() && call.args()->size() > 0)
-      written_.insert(call.args()->Get(call.args()->size() - 1));
-    line(fmt::format("{}({})", name, arguments(call.args())));
-  }
-
-  void read_delegate_call(const fb::DelegateCall& call) {
-    const int32_t index = call.delegate_index();
-    need(index >= 0 && static_cast<size_t>(index) < delegate_args_.size(),
-         fmt::format("there is no delegate {}", index));
-    line(fmt::format("delegate {}({})", index, arguments(call.args())));
-    auto& count = delegate_args_[static_cast<size_t>(index)];
-    need(!count || *count == call.args()->size(),
-         fmt::format("delegate {} is called in two ways", index));
-    count = call.args()->size();
-    delegate_calls_.push_back(&call);
-    for (const int32_t id : *call.args())
-      need(value(id).val_type() == fb::KernelTypes::Tensor || id_is_list(id),
-           fmt::format("delegate {} takes a value that is no tensor", index));
-  }
-  /// ExecuTorch gives delegates lists of tensors where a submodule takes one.
-  bool id_is_list(int32_t id) const { return value(id).val_type() == fb::KernelTypes::TensorList; }
-
   void read_delegate(uint32_t index) {
     const auto* delegate = plan_.delegates()->Get(index);
     need(delegate && delegate->id() && delegate->processed(), "a delegate has no data");
@@ -350,27 +273,13 @@ class MethodReader {
     const std::string where =
         fmt::format("{}: method {} delegate {}", file_.where, method_.name, index);
     method_.delegates.push_back(
-        read_xnnpack(bytes, where, delegate_args_[index].value_or(0),
-                     [this](std::string_view key) { return file_.named(key); }));
+        read_xnnpack(bytes, where, [this](std::string_view key) { return file_.named(key); }));
   }
-
-  void note_outputs(const fb::DelegateCall& call) {
-    const auto& delegate = method_.delegates[static_cast<size_t>(call.delegate_index())];
-    const auto& args = *call.args();
-    if (delegate.id != "XnnpackBackend") return written_.insert(args.begin(), args.end()), void();
-    for (const uint32_t place : delegate.outputs)
-      if (place < args.size()) written_.insert(args[place]);
-  }
-
-  void line(const std::string& text) { method_.listing += "  " + text + "\n"; }
 
   const File& file_;
   const fb::ExecutionPlan& plan_;
   MethodOutline method_;
   std::vector<Port> tensors_;  ///< by value
-  std::vector<std::optional<size_t>> delegate_args_;
-  std::vector<const fb::DelegateCall*> delegate_calls_;
-  std::set<int32_t> written_;  ///< values that an instruction may write to
 };
 
 }  // namespace

@@ -4,44 +4,63 @@
 #include "backends/executorch/read_parts.h"
 #include "base/pytree.h"
 
-namespace slipway::executorch::reading {
+namespace slipway::executorch {
 namespace {
 
 using Names = std::vector<std::string>;
 
-/// Empty where the spec says nothing that names every port.
+/// Empty where the spec says nothing.
 template <class NamesOf>
-Names names_of(const flatbuffers::String* spec, size_t ports, NamesOf read) {
-  if (!spec || spec->size() == 0) return {};
+Names names_of(std::string_view spec, NamesOf read) {
+  if (spec.empty()) return {};
   try {
-    Names names = read(parse_tree_spec(spec->string_view(), "the program's tree spec"));
+    Names names = read(parse_tree_spec(spec, "the program's tree spec"));
     const std::set<std::string> different(names.begin(), names.end());
-    if (names.size() == ports && different.size() == ports && !different.contains("")) return names;
+    if (different.size() == names.size() && !different.contains("")) return names;
   } catch (const Error&) {
     // Positional arguments, or classes that are not known: there are no names to find.
   }
   return {};
 }
 
-void apply(const Names& names, const char* fallback, std::vector<Port>& ports) {
-  for (size_t i = 0; i < ports.size(); ++i)
-    ports[i].name = names.empty() ? fmt::format("{}_{}", fallback, i) : names[i];
+Names output_names(const TreeSpec& spec) {
+  // A plain tuple's leaves would be named by numbers only.
+  if (spec.type == "builtins.tuple" || spec.is_leaf()) return {};
+  return leaf_names(spec, "the tree spec");
+}
+
+void number(const char* what, std::vector<Port>& ports) {
+  for (size_t i = 0; i < ports.size(); ++i) ports[i].name = fmt::format("{}_{}", what, i);
 }
 
 }  // namespace
 
-void name_ports(const fb::ExecutionPlan& plan, MethodOutline& method) {
-  const auto* specs = plan.container_meta_type();
-  apply(names_of(specs ? specs->encoded_inp_str() : nullptr, method.inputs.size(),
-                 [](const TreeSpec& spec) { return input_leaf_names(spec, "the tree spec"); }),
-        "input", method.inputs);
-  const auto outputs = [](const TreeSpec& spec) {
-    // A plain tuple's leaves would be named by numbers only.
-    return spec.type == "builtins.tuple" || spec.is_leaf() ? Names()
-                                                           : leaf_names(spec, "the tree spec");
-  };
-  apply(names_of(specs ? specs->encoded_out_str() : nullptr, method.outputs.size(), outputs),
-        "output", method.outputs);
+void name_by_specs(MethodOutline& method, std::string_view in_spec, std::string_view out_spec) {
+  if (method.named) return;
+  const Names inputs =
+      names_of(in_spec, [](const TreeSpec& spec) { return input_leaf_names(spec, "the spec"); });
+  if (inputs.size() == method.inputs.size())
+    for (size_t i = 0; i < inputs.size(); ++i) method.inputs[i].name = inputs[i];
+  std::set<std::string> taken;
+  for (Port& output : method.outputs)
+    for (const Port& input : method.inputs)
+      if (input.value == output.value && taken.insert(input.name).second) output.name = input.name;
+  const Names outputs = names_of(out_spec, output_names);
+  if (outputs.size() > method.outputs.size()) return;
+  const size_t first = method.outputs.size() - outputs.size();
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (taken.insert(outputs[i]).second) method.outputs[first + i].name = outputs[i];
 }
 
-}  // namespace slipway::executorch::reading
+void reading::name_ports(const fb::ExecutionPlan& plan, MethodOutline& method) {
+  number("input", method.inputs);
+  number("output", method.outputs);
+  const auto text = [](const flatbuffers::String* spec) {
+    return spec ? spec->string_view() : std::string_view();
+  };
+  const auto* specs = plan.container_meta_type();
+  name_by_specs(method, text(specs ? specs->encoded_inp_str() : nullptr),
+                text(specs ? specs->encoded_out_str() : nullptr));
+}
+
+}  // namespace slipway::executorch

@@ -46,11 +46,14 @@ struct File {
 /// Checks a plan and lists what it has; ports have no names yet.
 MethodOutline read_method(const File& file, const fb::ExecutionPlan& plan);
 
+/// Checks the instructions of a plan whose values and delegates are read, and says what they do.
+void read_instructions(const File& file, const fb::ExecutionPlan& plan, MethodOutline& method);
+
 /// Checks a delegate's graph. `data` gives the bytes under a key.
-DelegatePort read_xnnpack(ByteSpan bytes, const std::string& where, size_t call_args,
+DelegatePort read_xnnpack(ByteSpan bytes, const std::string& where,
                           const std::function<ByteSpan(std::string_view)>& data);
 
-/// Names of inputs and outputs out of the plan's tree specs, or "input_0", "output_0".
+/// Names of inputs and outputs: "input_0", "output_0", or what the plan's tree specs say.
 void name_ports(const fb::ExecutionPlan& plan, MethodOutline& method);
 
 }  // namespace slipway::executorch::reading

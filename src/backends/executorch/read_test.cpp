@@ -8,6 +8,7 @@
 
 #include "backends/executorch/test_programs.h"
 #include "backends/executorch/write.h"
+#include "base/pytree.h"
 #include "base/test_expect.h"
 #include "base/test_folder.h"
 
@@ -67,7 +68,8 @@ TEST(ExecutorchRead, SeesDelegatesMethodsAndBuffers) {
   const Outline buffers = read(written(testing::buffer_program()));
   const auto& list = buffers.method("forward", "a.pte").buffers;
   ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0].name, "sum");
+  EXPECT_FALSE(buffers.methods[0].unnamed_state);
+  EXPECT_EQ(list[0].name, "sum_buffer");
   EXPECT_EQ(list[1].dtype, DType::kI64);
   EXPECT_TRUE(list[1].planned);
 }
@@ -80,7 +82,7 @@ TEST(ExecutorchRead, FlagsMoveMemoryToTheCaller) {
   EXPECT_EQ(outline.methods[0].arena_bytes, (std::vector<int64_t>{0, 0}));
   const std::string refused = error_of(
       kUnsupported, [] { measure(testing::buffer_program(), {.alloc_mutable_buffers = false}); });
-  EXPECT_TRUE(contains(refused, "buffer sum begins with data"));
+  EXPECT_TRUE(contains(refused, "buffer sum_buffer begins with data"));
 }
 
 TEST(ExecutorchRead, AWeightOfTwoMethodsIsStoredOnce) {
@@ -93,6 +95,48 @@ TEST(ExecutorchRead, AWeightOfTwoMethodsIsStoredOnce) {
   const size_t at = text.find(pattern);
   ASSERT_NE(at, text.npos);
   EXPECT_EQ(text.find(pattern, at + 1), text.npos);
+}
+
+TEST(ExecutorchRead, DelegatesKeepOnlyDataThatArePacked) {
+  const Outline outline = read(written(testing::scale_program()));
+  const MethodOutline& forward = outline.method("forward", "a.pte");
+  EXPECT_FALSE(forward.delegates[0].reads_static_data);
+  EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{3}));  // x, s, t, y
+  EXPECT_EQ(forward.constants, 2);
+  EXPECT_EQ(outline.named_data, 2);  // the filter, the metadata
+}
+
+TEST(ExecutorchRead, ConstantsThatNothingUsesStayOut) {
+  Program program = testing::shared_program();
+  Method& forward = program.methods[0];
+  forward.add(testing::stored(testing::eighths({1000})));
+  EXPECT_EQ(measure(program).weight_bytes, 3 * 8 * 4 + 3 * 4);
+  EXPECT_EQ(read(written(program)).method("forward", "a.pte").constants, 0);
+}
+
+TEST(ExecutorchRead, NamesFilesOfOthersByTreeSpecs) {
+  Outline outline = read_outline(std::filesystem::path(SLIPWAY_SOURCE_DIR) /
+                                 "tests/golden/executorch/foreign.pte");
+  MethodOutline& forward = outline.methods[0];
+  const auto names = [](const std::vector<Port>& ports) {
+    std::vector<std::string> list;
+    for (const Port& port : ports) list.push_back(port.name);
+    return list;
+  };
+  EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"x", "cache"}));
+  EXPECT_EQ(names(forward.outputs), (std::vector<std::string>{"cache", "y", "calls"}));
+  EXPECT_TRUE(forward.inputs[1].written);
+  EXPECT_FALSE(forward.inputs[0].written);
+  EXPECT_TRUE(forward.unnamed_state);
+  const auto spec = [](const char* name) {
+    return dump_tree_spec(
+        TreeSpec::keyword_call({{name, TreeSpec::leaf()}, {"b", TreeSpec::leaf()}}));
+  };
+  name_by_specs(forward, spec("a"), dump_tree_spec(TreeSpec::dict({{"a", TreeSpec::leaf()}})));
+  EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(names(forward.outputs), (std::vector<std::string>{"b", "y", "a"}));
+  name_by_specs(forward, "nonsense", "{}");
+  EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(ExecutorchRead, RefusesCutFiles) {

@@ -21,14 +21,11 @@ class Reader {
   Reader(const std::string& where, const std::function<ByteSpan(std::string_view)>& data)
       : where_(where), data_(data) {}
 
-  DelegatePort run(ByteSpan bytes, size_t call_args) {
+  DelegatePort run(ByteSpan bytes) {
     const xnn::XNNGraph& graph = find_graph(bytes);
     need(graph.xnodes() && graph.xvalues(), "nodes or values are missing");
     need(graph.num_externs() <= xnnpack::kMaxExternals, "it has too many inputs and outputs");
-    need(call_args == 0 || call_args >= graph.num_externs(),
-         fmt::format("it has {} inputs and outputs, is called with {}", graph.num_externs(),
-                     call_args));
-    DelegatePort port{.id = "XnnpackBackend"};
+    DelegatePort port{.id = "XnnpackBackend", .externals = graph.num_externs()};
     for (const auto* value : *graph.xvalues()) check_value(graph, value, port);
     port.reads_static_data = reads_static_data(graph);
     for (const auto* node : *graph.xnodes()) {
@@ -202,9 +199,9 @@ class Reader {
 
 }  // namespace
 
-DelegatePort read_xnnpack(ByteSpan bytes, const std::string& where, size_t call_args,
+DelegatePort read_xnnpack(ByteSpan bytes, const std::string& where,
                           const std::function<ByteSpan(std::string_view)>& data) {
-  return Reader(where, data).run(bytes, call_args);
+  return Reader(where, data).run(bytes);
 }
 
 }  // namespace slipway::executorch::reading

@@ -57,7 +57,7 @@ class SegmentTable {
   /// Offsets in the segment by number; the first stands for tensors without data.
   const std::vector<uint64_t>& constant_offsets() const { return constant_offsets_; }
   const std::vector<uint64_t>& initial_offsets() const { return initial_offsets_; }
-  bool has_initial() const { return initial_.size() > 0; }
+  bool has_initial() const { return !initial_.empty(); }
   /// In the order of adding, each key once.
   std::vector<NamedSegment> named() const;
   int64_t size() const { return size_; }

@@ -74,14 +74,14 @@ inline Program flatten_program() {
   return p;
 }
 
-/// forward(x: f32[4]) adds x to `sum`, which begins as 0, 1/8, 2/8, 3/8, and 1 to `count`, which
-/// begins undefined; gives both.
+/// forward(x: f32[4]) adds x to `sum_buffer`, which begins as 0, 1/8, 2/8, 3/8, and 1 to
+/// `count_buffer`, which begins undefined; gives both.
 inline Program buffer_program() {
   Method m("forward");
   const ValueId x = m.add(planned({4}));
-  const ValueId sum = m.add(stored(eighths({4}), Storage::kBuffer, "sum"));
+  const ValueId sum = m.add(stored(eighths({4}), Storage::kBuffer, "sum_buffer"));
   const ValueId count = m.add(TensorValue{
-      .dtype = DType::kI64, .shape = {1}, .storage = Storage::kBuffer, .name = "count"});
+      .dtype = DType::kI64, .shape = {1}, .storage = Storage::kBuffer, .name = "count_buffer"});
   const ValueId one = m.add(stored(lazy_constant(Tensor::of<int64_t>({}, {1}))));
   const ValueId new_sum = m.add(planned({4})), new_count = m.add(planned({1}, DType::kI64));
   const ValueId alpha = m.constant(int64_t{1}), blocking = m.constant(false);
@@ -136,6 +136,99 @@ inline Program shared_program() {
                         {"get_eos_ids", {int64_t{1}, int64_t{2}}},
                         {"use_kv_cache", {true}}};
   return p;
+}
+
+/// forward(x: f32[batch_size, 8]) -> ((x * s) @ w.T) * t, s: f32[8], t: f32[3], by XNNPACK: static
+/// data that are read while it runs, beside some that are packed.
+inline Program scale_program() {
+  xnnpack::Graph g;
+  const auto x = g.add({.shape = {batch(), 8}});
+  const auto s = g.add({.shape = {8}, .data = eighths({8})});
+  const auto scaled = g.add({.shape = {batch(), 8}});
+  const auto w = g.add({.shape = {3, 8}, .data = eighths({3, 8})});
+  const auto product = g.add({.shape = {batch(), 3}});
+  const auto t = g.add({.shape = {3}, .data = lazy_constant(Tensor::of<float>({3}, {1, -1, 2}))});
+  const auto y = g.add({.shape = {batch(), 3}});
+  using xnnpack::NodeKind;
+  g.nodes.push_back({.kind = NodeKind::kMultiply, .inputs = {x, s}, .outputs = {scaled}});
+  g.nodes.push_back({.kind = NodeKind::kFullyConnected,
+                     .inputs = {scaled, w, xnnpack::kNoValue},
+                     .outputs = {product}});
+  g.nodes.push_back({.kind = NodeKind::kMultiply, .inputs = {product, t}, .outputs = {y}});
+  g.inputs = {x}, g.outputs = {y};
+  Method m("forward");
+  m.delegates.push_back({.graph = std::move(g)});
+  const ValueId in = m.add(planned({batch(), 8})), out = m.add(planned({batch(), 3}));
+  m.instructions = {DelegateCall{0, {in, out}}};
+  m.inputs = {in}, m.input_names = {"x"};
+  m.outputs = {out}, m.output_names = {"y"};
+  Program p;
+  p.methods.push_back(std::move(m));
+  return p;
+}
+
+/// A method that is one delegate: its inputs are in0, in1, ..., its outputs out0, ...
+inline Program delegate_program(xnnpack::Graph graph) {
+  Method m("forward");
+  std::vector<ValueId> args;
+  for (const auto* list : {&graph.inputs, &graph.outputs})
+    for (const auto id : *list) args.push_back(m.add(planned(graph.values[id].shape)));
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool input = i < graph.inputs.size();
+    auto& ids = input ? m.inputs : m.outputs;
+    auto& names = input ? m.input_names : m.output_names;
+    names.push_back((input ? "in" : "out") + std::to_string(ids.size()));
+    ids.push_back(args[i]);
+  }
+  m.delegates.push_back({.graph = std::move(graph)});
+  m.instructions = {DelegateCall{0, args}};
+  Program p;
+  p.methods.push_back(std::move(m));
+  return p;
+}
+
+/// in0: f32[batch_size, 4] -> softmax of columns 2 to 6 of [in0, in0 as 2 x 2, transposed].
+inline Program reshape_program() {
+  using xnnpack::NodeKind;
+  xnnpack::Graph g;
+  const Sym b = batch();
+  const auto x = g.add({.shape = {b, 4}}), squares = g.add({.shape = {b, 2, 2}});
+  const auto turned = g.add({.shape = {b, 2, 2}}), flat = g.add({.shape = {b, 4}});
+  const auto both = g.add({.shape = {b, 8}}), part = g.add({.shape = {b, 5}});
+  const auto y = g.add({.shape = {b, 5}});
+  const auto node = [&](NodeKind kind, std::vector<xnnpack::ValueId> in, xnnpack::ValueId out,
+                        xnnpack::Attributes attributes = {}) {
+    g.nodes.push_back({.kind = kind,
+                       .inputs = std::move(in),
+                       .outputs = {out},
+                       .attributes = std::move(attributes)});
+  };
+  node(NodeKind::kStaticReshape, {x}, squares, xnnpack::Reshape{{0, 2, 2}});
+  node(NodeKind::kStaticTranspose, {squares}, turned, xnnpack::Transpose{{0, 2, 1}});
+  node(NodeKind::kStaticReshape, {turned}, flat, xnnpack::Reshape{{0, 4}});
+  node(NodeKind::kConcatenate, {x, flat}, both, xnnpack::Axis{1});
+  node(NodeKind::kStaticSlice, {both}, part, xnnpack::Slice{{0, 2}, {0, 5}});
+  node(NodeKind::kSoftmax, {part}, y);
+  g.inputs = {x}, g.outputs = {y};
+  return delegate_program(std::move(g));
+}
+
+/// in0: f32[batch_size, 64] -> in0 @ w.T by numbers of 8 bits that are found while it runs.
+/// `filter` is w: [3, 64].
+inline Program quantized_program(xnnpack::Value filter) {
+  using xnnpack::DataType;
+  using xnnpack::NodeKind;
+  xnnpack::Graph g;
+  const auto x = g.add({.shape = {batch(), 64}});
+  const auto q = g.add(
+      {.type = DataType::kQdint8, .shape = {batch(), 64}, .quantization = xnnpack::PerToken{}});
+  filter.shape = {3, 64};
+  const auto w = g.add(std::move(filter)), y = g.add({.shape = {batch(), 3}});
+  g.nodes.push_back({.kind = NodeKind::kConvert, .inputs = {x}, .outputs = {q}});
+  g.nodes.push_back(
+      {.kind = NodeKind::kFullyConnected, .inputs = {q, w, xnnpack::kNoValue}, .outputs = {y}});
+  g.inputs = {x}, g.outputs = {y};
+  return delegate_program(std::move(g));
 }
 
 /// forward(flag: bool[], x: f32[4]) -> flag ? x + x : x * x.

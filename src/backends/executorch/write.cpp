@@ -8,6 +8,7 @@
 #include "backends/executorch/segments.h"
 #include "backends/executorch/serialize_program.h"
 #include "backends/executorch/serialize_xnnpack.h"
+#include "backends/executorch/static_data.h"
 #include "base/output.h"
 
 namespace slipway::executorch {
@@ -48,12 +49,22 @@ std::string metadata_of(const Program& program) {
       .dump();
 }
 
+Program prepared(const Program& program) {
+  verify(program);
+  Program copy = program;
+  for (Method& method : copy.methods) {
+    pass_static_data(method);
+    drop_unused_data(method);
+  }
+  return copy;
+}
+
 /// One file on its way.
 class Writer {
  public:
-  Writer(const Program& program, const PlanOptions& options)
-      : program_(program), plans_((verify(program), plan(program, options))) {
-    for (const Method& method : program.methods) {
+  Writer(const Program& program, const PlanOptions& options) : program_(prepared(program)) {
+    plans_ = plan(program_, options);
+    for (const Method& method : program_.methods) {
       for (const EValue& value : method.values)
         if (const auto* tensor = std::get_if<TensorValue>(&value); tensor && tensor->data)
           tensor->storage == Storage::kConstant ? segments_.add_constant(tensor->data)
@@ -61,14 +72,14 @@ class Writer {
       for (const Delegate& delegate : method.delegates)
         for (const Lazy& data : xnnpack::static_data(delegate.graph)) segments_.add_named(data);
     }
-    for (const Method& method : program.methods) {
+    for (const Method& method : program_.methods) {
       auto& blocks = delegate_blocks_.emplace_back();
       for (const Delegate& delegate : method.delegates)
         blocks.push_back(segments_.add_block(bytes_of(delegate)));
     }
-    segments_.add_block(metadata_of(program), kMetadataKey);
+    segments_.add_block(metadata_of(program_), kMetadataKey);
     segments_.lay_out();
-    const std::string text = serialize(program, placement(), 0);
+    const std::string text = serialize(program_, placement(), 0);
     program_bytes_ = static_cast<int64_t>(text.size());
     base_ = segment_base(text.size());
   }
@@ -120,7 +131,7 @@ class Writer {
   }
   Placement placement() const { return {plans_, segments_, delegate_blocks_}; }
 
-  const Program& program_;
+  Program program_;
   std::vector<MethodPlan> plans_;
   SegmentTable segments_;
   std::vector<std::vector<size_t>> delegate_blocks_;

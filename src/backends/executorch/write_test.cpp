@@ -22,11 +22,10 @@ std::string file_text(const std::filesystem::path& path) {
 TEST(ExecutorchWrite, SameProgramSameBytes) {
   const TestFolder folder;
   const char* keep = std::getenv("SLIPWAY_PTE_OUT");
-  const std::pair<const char*, Program (*)()> programs[] = {{"add", testing::add_program},
-                                                            {"flatten", testing::flatten_program},
-                                                            {"buffer", testing::buffer_program},
-                                                            {"shared", testing::shared_program},
-                                                            {"branch", testing::branch_program}};
+  const std::pair<const char*, Program (*)()> programs[] = {
+      {"add", testing::add_program},       {"flatten", testing::flatten_program},
+      {"buffer", testing::buffer_program}, {"shared", testing::shared_program},
+      {"branch", testing::branch_program}, {"scale", testing::scale_program}};
   for (const auto& [name, make] : programs) {
     const WriteSummary summary = write(make(), folder / "a.pte");
     write(make(), folder / "b.pte");

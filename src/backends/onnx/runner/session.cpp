@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/onnx/runner/huge_pages.h"
+#include "runtime/huge_pages.h"
 #include "backends/onnx/runner/options.h"
 #include "backends/onnx/runner/values.h"
 #include "slipway/error.h"

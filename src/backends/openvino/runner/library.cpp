@@ -69,7 +69,7 @@ std::string find_device(std::string_view name) {
   std::ranges::replace(device, ':', '.');
   const size_t dot = device.find('.');
   const std::string kind = device.substr(0, dot);
-  if (kind == "AUTO" || kind == "HETERO" || kind == "MULTI" || kind == "BATCH") {
+  if (kind == "AUTO" || kind == "HETERO") {
     if (dot == std::string::npos) return device;
     // Devices in a list are checked by OpenVINO; each by itself is checked here.
     std::string list = device.substr(dot + 1);

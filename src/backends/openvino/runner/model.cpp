@@ -12,6 +12,7 @@
 #include "backends/openvino/runner/logits.h"
 #include "backends/openvino/runner/options.h"
 #include "backends/openvino/runner/tensors.h"
+#include "runtime/huge_pages.h"
 #include "slipway/error.h"
 
 namespace slipway::openvino_runner {
@@ -86,7 +87,9 @@ void Model::compile(const std::filesystem::path& path, std::string_view text) {
   else if (options.device.rfind("AUTO", 0) == 0 && !cpu.empty())
     whole.insert(ov::device::properties("CPU", cpu));
   for (const auto& [key, value] : options.properties) whole[key] = value;
+  const HugePages pages;
   compiled_ = core.compile_model(model, options.device, whole);
+  pages.advise();
 }
 
 const char* Model::keep(std::string text) { return strings_.emplace_back(std::move(text)).c_str(); }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace slipway::onnx_runner {
+namespace slipway {
 
 /// Asks the kernel for huge pages under large anonymous memory that appears while this object
 /// lives. A step of decoding reads every weight once, and with pages of 4 KiB much of that time
@@ -25,4 +25,4 @@ class HugePages {
   std::vector<Range> before_;
 };
 
-}  // namespace slipway::onnx_runner
+}  // namespace slipway

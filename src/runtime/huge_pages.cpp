@@ -1,5 +1,5 @@
 // Huge pages under the weights of a session.
-#include "backends/onnx/runner/huge_pages.h"
+#include "runtime/huge_pages.h"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-namespace slipway::onnx_runner {
+namespace slipway {
 namespace {
 
 constexpr uintptr_t kPage = uintptr_t{2} << 20;
@@ -65,4 +65,4 @@ void HugePages::advise() const {
   }
 }
 
-}  // namespace slipway::onnx_runner
+}  // namespace slipway
