@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 10
 RELEASE := build/release
-TARGETS := slipway_cli slipway_runtime_onnx slipway_runtime_dynamo
+TARGETS := slipway_cli slipway_runtime_onnx slipway_runtime_dynamo slipway_runtime_executorch
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -15,8 +15,8 @@ help: ## list the commands
 bootstrap:
 	@tools/bootstrap.sh
 
-deps: ## fetch the pinned ONNX schema, ONNX Runtime, libtorch and OpenVINO into .deps
-	@python3 tools/fetch_deps.py .deps onnx onnxruntime libtorch openvino
+deps: ## fetch the pinned ONNX schema, ONNX Runtime, libtorch, OpenVINO and ExecuTorch into .deps
+	@python3 tools/fetch_deps.py .deps onnx onnxruntime libtorch openvino executorch
 
 models: ## fetch the two models of the demo into .deps/models
 	@python3 tools/fetch_deps.py .deps models

@@ -40,12 +40,36 @@ if("onnx" IN_LIST SLIPWAY_BACKENDS)
   target_link_libraries(slipway_onnx_proto PUBLIC "${PROTOBUF_STATIC}" Threads::Threads)
 endif()
 
+# ExecuTorch's flatbuffers, from the schemas of the pinned release. Only headers come out: each is included by
+# few files, hidden, since the runtime's libraries export functions of the same names of another version.
+if("executorch" IN_LIST SLIPWAY_BACKENDS)
+  set(schemas "${SLIPWAY_DEPS}/executorch/schema")
+  set(flatc_headers "${generated}/executorch")
+  if(NOT EXISTS "${schemas}/program.fbs")
+    message(FATAL_ERROR "${schemas} is missing: run `make deps` first")
+  endif()
+  file(MAKE_DIRECTORY "${flatc_headers}/xnnpack")
+  add_custom_command(
+    OUTPUT "${flatc_headers}/program_generated.h" "${flatc_headers}/scalar_type_generated.h"
+           "${flatc_headers}/xnnpack/schema_generated.h"
+    COMMAND "${FLATC}" --cpp --scoped-enums -I "${schemas}" -o "${flatc_headers}"
+            "${schemas}/scalar_type.fbs" "${schemas}/program.fbs"
+    COMMAND "${FLATC}" --cpp --scoped-enums -o "${flatc_headers}/xnnpack" "${schemas}/xnnpack/schema.fbs"
+    DEPENDS "${schemas}/scalar_type.fbs" "${schemas}/program.fbs" "${schemas}/xnnpack/schema.fbs" VERBATIM)
+  add_custom_target(slipway_executorch_schema DEPENDS "${flatc_headers}/program_generated.h")
+endif()
+
 add_library(slipway_core STATIC ${core_sources})
 target_compile_definitions(slipway_core PUBLIC SLIPWAY_VERSION="${PROJECT_VERSION}")
 target_include_directories(slipway_core PUBLIC include src "${generated}")
 target_link_libraries(slipway_core PUBLIC fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads)
 if(TARGET slipway_onnx_proto)
   target_link_libraries(slipway_core PRIVATE slipway_onnx_proto)
+endif()
+if(TARGET slipway_executorch_schema)
+  add_dependencies(slipway_core slipway_executorch_schema)
+  target_include_directories(slipway_core SYSTEM PRIVATE
+    "${flatc_headers}" "${FLATBUFFERS_INCLUDE}" "${XXHASH_INCLUDE}")
 endif()
 if("dynamo" IN_LIST SLIPWAY_BACKENDS)
   target_include_directories(slipway_core PRIVATE "${LIBDEFLATE_INCLUDE}")

@@ -9,3 +9,6 @@ find_library(LIBDEFLATE_STATIC libdeflate.a REQUIRED)
 # Static, as above: libraries that a host links may bring another.
 find_path(PUGIXML_INCLUDE pugixml.hpp REQUIRED)
 find_library(PUGIXML_STATIC libpugixml.a REQUIRED)
+find_program(FLATC flatc REQUIRED)
+find_path(FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)

@@ -76,6 +76,37 @@ if("openvino" IN_LIST SLIPWAY_BACKENDS)
   target_link_options(slipway_runtime_openvino PRIVATE -Wl,--disable-new-dtags)
 endif()
 
+# ExecuTorch: lib/ and include/ of `make deps`.
+if("executorch" IN_LIST SLIPWAY_BACKENDS)
+  set(executorch "${SLIPWAY_DEPS}/executorch")
+  add_library(executorch_runtime INTERFACE)
+  target_include_directories(executorch_runtime SYSTEM INTERFACE "${executorch}/include"
+    "${executorch}/include/executorch/runtime/core/portable_type/c10")
+  # They change the layout of classes: the libraries were built with them.
+  target_compile_definitions(executorch_runtime INTERFACE
+    C10_USING_CUSTOM_GENERATED_MACROS ET_EVENT_TRACER_ENABLED ET_USE_THREADPOOL)
+  target_link_libraries(executorch_runtime INTERFACE
+    "${executorch}/lib/libexecutorch.so" "${executorch}/lib/libexecutorch_threadpool.so")
+  # These register themselves: nothing names a symbol of theirs, so the linker would leave them out.
+  foreach(part kernels_optimized kernels_quantized backend_xnnpack)
+    target_link_libraries(executorch_runtime INTERFACE
+      "-Wl,--push-state,--no-as-needed,${executorch}/lib/libexecutorch_${part}.so,--pop-state")
+  endforeach()
+  file(GLOB executorch_runner CONFIGURE_DEPENDS src/backends/executorch/runner/*.cpp)
+  list(FILTER executorch_runner EXCLUDE REGEX "_test\\.cpp$")
+  slipway_add_runtime(executorch ${executorch_runner} src/runtime/huge_pages.cpp)
+  target_compile_definitions(slipway_runtime_executorch PRIVATE SLIPWAY_EXECUTORCH_VERSION="1.5.1")
+  target_link_libraries(slipway_runtime_executorch PRIVATE slipway_core executorch_runtime)
+  set_target_properties(slipway_runtime_executorch PROPERTIES
+    BUILD_RPATH "$ORIGIN;${executorch}/lib" INSTALL_RPATH "$ORIGIN")
+  target_link_options(slipway_runtime_executorch PRIVATE -Wl,--disable-new-dtags -Wl,--exclude-libs,ALL)
+
+  # The decode loop over caches in place, for those who link ExecuTorch themselves.
+  add_executable(executorch_decode EXCLUDE_FROM_ALL examples/executorch_decode.cpp)
+  target_link_libraries(executorch_decode PRIVATE executorch_runtime)
+  set_target_properties(executorch_decode PROPERTIES BUILD_RPATH "${executorch}/lib")
+endif()
+
 # Where the host looks last for plug-ins: this build tree.
 set_source_files_properties(src/runtime/plugin.cpp PROPERTIES
   COMPILE_DEFINITIONS SLIPWAY_PLUGIN_DEFAULT="${CMAKE_BINARY_DIR}/lib")

@@ -26,6 +26,11 @@ if(NOT SLIPWAY_CORE_ONLY)
       SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>" SLIPWAY_REFERENCE_PT2="${CMAKE_BINARY_DIR}/reference_pt2"
       SLIPWAY_MORE_PT2="${CMAKE_BINARY_DIR}/more_pt2")
     add_dependencies(host_tests slipway_cli)
+    if(TARGET executorch_decode)
+      target_compile_definitions(host_tests PRIVATE
+        SLIPWAY_EXECUTORCH_EXAMPLE="$<TARGET_FILE:executorch_decode>")
+      add_dependencies(host_tests executorch_decode)
+    endif()
     # The reference's .pt2 exports of the golden cases: of text models, and of those that see and hear.
     foreach(cases reference more)
       set(packed "${CMAKE_SOURCE_DIR}/tests/golden/pt2/${cases}.tar.xz")

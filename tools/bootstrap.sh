@@ -4,7 +4,8 @@
 set -eu
 
 packages="cmake ninja-build ccache pkg-config protobuf-compiler libprotobuf-dev nlohmann-json3-dev
-  libcli11-dev libfmt-dev libspdlog-dev libgtest-dev libbenchmark-dev libdeflate-dev libpugixml-dev"
+  libcli11-dev libfmt-dev libspdlog-dev libgtest-dev libbenchmark-dev libdeflate-dev libpugixml-dev
+  libflatbuffers-dev flatbuffers-compiler libxxhash-dev"
 case "${1:-build}" in
   build) ;;
   test) packages="$packages clang clang-format clang-tidy libclang-rt-14-dev" ;;

@@ -30,7 +30,8 @@ LAYERS = [
 # A runner shares with the compiler only the files on disk; it sees the plug-in's C interface of the runtime.
 ALSO = {("runner", "runtime")}
 # libtorch has no reader of .pt2 files: that runner contains ours.
-READS_OWN_FORMAT = {"runner of dynamo": "backend dynamo"}
+# ExecuTorch trusts its files in places: that runner checks them first.
+READS_OWN_FORMAT = {"runner of dynamo": "backend dynamo", "runner of executorch": "backend executorch"}
 
 
 def place(path):

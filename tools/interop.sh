@@ -32,3 +32,30 @@ SLIPWAY_OPENVINO_CASES=$cases build/release/bin/core_tests --gtest_filter=OpenVI
 "$venv/bin/python" tests/interop/openvino_ops.py "$cases"
 "$venv/bin/python" tests/interop/openvino_ir.py "$tool"
 "$venv/bin/python" tests/interop/openvino_traced.py "$tool"
+
+runtime=.venvs/executorch
+stamp=$runtime/.installed
+# Its own requirements name much that loading and running a program does not need.
+packages="torch==2.13.0 numpy flatbuffers ruamel.yaml tabulate typing-extensions packaging sympy mpmath==1.3.0 pandas"
+alone="executorch==1.5.1 torchao==0.18.0 pytorch-tokenizers==1.5.0"
+if [ "$(cat "$stamp" 2>/dev/null)" != "$packages $alone" ]; then
+  echo "interop: installing ExecuTorch (once)"
+  rm -rf "$runtime"
+  python3 -m venv "$runtime"
+  # shellcheck disable=SC2086
+  "$venv/bin/uv" pip install -q --python "$runtime/bin/python" $packages
+  # shellcheck disable=SC2086
+  "$venv/bin/uv" pip install -q --no-deps --python "$runtime/bin/python" $alone
+  echo "$packages $alone" > "$stamp"
+fi
+programs=$(mktemp -d)
+trap 'rm -rf "$cases" "$programs"' EXIT
+SLIPWAY_PTE_OUT=$programs build/release/bin/core_tests --gtest_filter=ExecutorchWrite.SameProgramSameBytes > /dev/null
+"$runtime/bin/python" tests/interop/executorch_programs.py "$programs"
+mkdir "$cases/ops" "$cases/models" "$cases/programs"
+SLIPWAY_EXECUTORCH_CASES=$cases/ops build/release/bin/core_tests --gtest_filter=ExecutorchOps.* > /dev/null
+"$runtime/bin/python" tests/interop/executorch_ops.py "$cases/ops"
+for archive in tests/golden/pt2/{reference,more}.tar.xz; do tar xJf "$archive" -C "$cases/programs"; done
+SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/programs \
+  build/release/bin/core_tests --gtest_filter=ExecutorchModels.* > /dev/null
+"$runtime/bin/python" tests/interop/executorch_models.py "$cases/models" "$cases/programs"

@@ -23,6 +23,7 @@ Examples:
   slipway inspect out/                   an export: inputs, outputs, ops, what it was made with
   slipway inspect out/model.onnx
   slipway inspect out/model.pt2
+  slipway inspect out/model.pte
   slipway inspect model.safetensors
   slipway inspect graph.txt              a graph in text form: checked and printed)";
 
@@ -42,6 +43,7 @@ Report inspect(const fs::path& path) {
                : inspect_checkpoint(path);
   if (path.extension() == ".onnx") return inspect_onnx(path);
   if (path.extension() == ".pt2") return inspect_pt2(path);
+  if (path.extension() == ".pte") return inspect_pte(path);
   if (path.extension() == ".safetensors") return inspect_safetensors(path);
   if (path.extension() == ".gguf" || starts_with(path, "GGUF")) return inspect_checkpoint(path);
   return inspect_graph(path);

@@ -20,6 +20,7 @@ Report inspect_checkpoint(const std::filesystem::path& path);
 Report inspect_export(const std::filesystem::path& directory);
 Report inspect_onnx(const std::filesystem::path& file);
 Report inspect_pt2(const std::filesystem::path& file);
+Report inspect_pte(const std::filesystem::path& file);
 Report inspect_safetensors(const std::filesystem::path& file);
 /// A graph in text form: parsed, verified and printed.
 Report inspect_graph(const std::filesystem::path& file);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "backends/dynamo/read.h"
+#include "backends/executorch/read.h"
 #include "backends/onnx/read.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
@@ -48,9 +49,12 @@ Report summary_report(const FileSummary& summary, std::string_view format) {
   report.text = fmt::format(
       "  {}{}, {} version {}, made by {}\n  inputs\n{}  outputs\n{}"
       "  {} nodes, {} initializers\n{}",
-      format == "onnx" ? "ONNX opset" : "PyTorch ops", text, format == "onnx" ? "IR" : "schema",
-      summary.ir_version, summary.producer, leaves_text(leaves(summary.inputs)),
-      leaves_text(leaves(summary.outputs)), nodes, summary.initializers, counts);
+      format == "onnx"     ? "ONNX opset"
+      : format == "dynamo" ? "PyTorch ops"
+                           : "ExecuTorch kernels",
+      text, format == "onnx" ? "IR" : "schema", summary.ir_version, summary.producer,
+      leaves_text(leaves(summary.inputs)), leaves_text(leaves(summary.outputs)), nodes,
+      summary.initializers, counts);
   return report;
 }
 
@@ -74,6 +78,14 @@ Report inspect_pt2(const std::filesystem::path& file) {
   report.json["kind"] = "pt2";
   report.json["path"] = display(file);
   report.text = fmt::format("PyTorch program {}\n{}", display(file), report.text);
+  return report;
+}
+
+Report inspect_pte(const std::filesystem::path& file) {
+  Report report = summary_report(executorch::read_summary(file), "executorch");
+  report.json["kind"] = "pte";
+  report.json["path"] = display(file);
+  report.text = fmt::format("ExecuTorch program {}\n{}", display(file), report.text);
   return report;
 }
 
@@ -107,11 +119,13 @@ Report inspect_export(const std::filesystem::path& directory) {
     report.text += fmt::format("component {}: {}, {} {}\n", component.name, component.file,
                                architecture, dtype);
     if (!versions.empty()) report.text += fmt::format("  made with {}\n", versions);
-    if (manifest.export_format == "onnx" || manifest.export_format == "dynamo") {
+    const std::string& format = manifest.export_format;
+    if (format == "onnx" || format == "dynamo" || format == "executorch") {
       const std::filesystem::path path = directory / component.file;
-      const Report file = summary_report(
-          manifest.export_format == "onnx" ? onnx::read_summary(path) : dynamo::read_summary(path),
-          manifest.export_format);
+      const Report file = summary_report(format == "onnx"     ? onnx::read_summary(path)
+                                         : format == "dynamo" ? dynamo::read_summary(path)
+                                                              : executorch::read_summary(path),
+                                         format);
       row.update(file.json);
       report.text += file.text;
     }

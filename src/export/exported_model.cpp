@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "backends/dynamo/read.h"
+#include "backends/executorch/read.h"
 #include "backends/onnx/read.h"
 #include "backends/openvino/read.h"
 #include "base/json.h"
@@ -47,9 +48,22 @@ SessionOptions session_options(const RunnerOptions& options) {
   return session;
 }
 
+/// The same for a component. A .pte file may have a method for each, and has no names of inputs and
+/// outputs when others wrote it.
+SessionOptions session_options(const RunnerOptions& options, const std::string& format,
+                               const std::string& component, const ExportMetadata& metadata) {
+  SessionOptions session = session_options(options);
+  if (format != "executorch") return session;
+  session.config.try_emplace("component", component);
+  if (metadata.in_spec) session.config.try_emplace("in_spec", *metadata.in_spec);
+  if (metadata.out_spec) session.config.try_emplace("out_spec", *metadata.out_spec);
+  return session;
+}
+
 /// The runtimes that the tests run with; another minor version gets a warning.
 void warn_of_drift(const std::string& runtime) {
-  constexpr std::string_view kTested[] = {"ONNX Runtime 1.32", "libtorch 2.10", "OpenVINO 2026.4"};
+  constexpr std::string_view kTested[] = {"ONNX Runtime 1.32", "libtorch 2.10", "OpenVINO 2026.4",
+                                          "ExecuTorch 1.5"};
   for (const std::string_view tested : kTested) {
     const std::string_view name = tested.substr(0, tested.rfind(' '));
     if (runtime.starts_with(name) && !runtime.starts_with(tested))
@@ -82,9 +96,10 @@ FileSummary summary_of(const std::string& format, const fs::path& file) {
   if (format == "onnx") return onnx::read_summary(file);
   if (format == "dynamo") return dynamo::read_summary(file);
   if (format == "openvino") return openvino::read_summary(file);
+  if (format == "executorch") return executorch::read_summary(file);
   throw Error(kUnsupported,
               fmt::format("[export] {} is of an export of format '{}', which this build does not "
-                          "run; it runs onnx, dynamo and openvino",
+                          "run; it runs onnx, dynamo, openvino and executorch",
                           display(file), format));
 }
 
@@ -190,9 +205,11 @@ ExportedModel& ExportedModel::to(const RunnerOptions& options) {
   for (const auto& [name, component] : impl_->components) {
     const Program::Impl& program = component.program.impl();
     const std::string file = program.file ? program.file_name : program_file(impl_->format, name);
-    const auto open = [format = impl_->format, path = folder / file, options, limits,
+    const SessionOptions session_config =
+        session_options(options, impl_->format, name, component.metadata);
+    const auto open = [format = impl_->format, path = folder / file, session_config, limits,
                        keep = impl_->temporary] {
-      Session session = Session::open(format, path, session_options(options));
+      Session session = Session::open(format, path, session_config);
       warn_of_drift(session.runtime());
       return ModelRunner(std::move(session), limits);
     };

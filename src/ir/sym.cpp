@@ -41,9 +41,12 @@ Bounds mul(Bounds a, Bounds b) {
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
 
+/// Where the divisor is 0 there is no value that bounds would have to hold.
 Bounds division_bounds(Sym a, Sym b) {
-  const Bounds x = a.bounds(), y = b.bounds();
-  if (y.lo <= 0) return {-kInf, kInf};
+  const Bounds x = a.bounds();
+  Bounds y = b.bounds();
+  if (y.lo < 0 || y.hi < 1) return {-kInf, kInf};
+  y.lo = std::max<int64_t>(y.lo, 1);
   const auto side = [](int64_t v, int64_t d) {
     return v == kInf || v == -kInf ? v : (d == kInf ? (v < 0 ? -1 : 0) : floor_division(v, d));
   };

@@ -73,6 +73,7 @@ TEST(Sym, BoundsAreSound) {
   expect(-2 * a + 3, -15, 3);
   expect(s + a, 1, Sym::kUnbounded);
   expect(-1 * s, -Sym::kUnbounded, -1);
+  expect(floordiv(b, floordiv(b, 4)), 0, 8);  // nothing where b < 4
   expect(floordiv(a, 2), 0, 4);
   expect(mod(s, 4), 0, 3);
   expect(min(s, 4), 1, 4);

@@ -9,10 +9,14 @@ namespace slipway::lowering {
 namespace {
 
 void refuse_unknown(const Graph& graph, std::string_view backend,
-                    const std::function<bool(const Op&)>& has_row) {
+                    const std::function<bool(const Op&)>& has_row,
+                    const std::function<std::string(const Node&)>& lacking) {
   std::map<std::string, int64_t> missing;
-  for (const Node* node : graph.order())
-    if (node->kind == NodeKind::kOp && !has_row(*node->op)) ++missing[node->op->name()];
+  for (const Node* node : graph.order()) {
+    if (node->kind != NodeKind::kOp) continue;
+    if (!has_row(*node->op)) ++missing[node->op->name()];
+    else if (const std::string form = lacking ? lacking(*node) : ""; !form.empty()) ++missing[form];
+  }
   if (missing.empty()) return;
   std::vector<std::string> list;
   for (const auto& [op, count] : missing) list.push_back(fmt::format("{} x{}", op, count));
@@ -24,9 +28,10 @@ void refuse_unknown(const Graph& graph, std::string_view backend,
 }  // namespace
 
 void expand_to_rows(Graph& source, std::string_view backend,
-                    const std::function<bool(const Op&)>& has_row) {
+                    const std::function<bool(const Op&)>& has_row,
+                    const std::function<std::string(const Node&)>& lacking) {
   decompose(source, has_row);
-  refuse_unknown(source, backend, has_row);
+  refuse_unknown(source, backend, has_row, lacking);
 }
 
 void check_lowered(const Node& node, std::string_view backend, const std::vector<Value>& got,

@@ -42,9 +42,11 @@ class Rows {
 };
 
 /// Expands the ops that have a body and no row, until only ops with rows are left. `backend` is the
-/// back end's name and folder. Error{kUnsupported} lists every op that has neither, with counts.
+/// back end's name and folder. Error{kUnsupported} lists every op that has neither, with counts,
+/// and what `lacking` says of nodes that their op's row cannot lower: "" or the op in its form.
 void expand_to_rows(Graph& source, std::string_view backend,
-                    const std::function<bool(const Op&)>& has_row);
+                    const std::function<bool(const Op&)>& has_row,
+                    const std::function<std::string(const Node&)>& lacking = {});
 
 /// Asserts that a row gave what the node promises: Error{kInternal} names the op.
 void check_lowered(const Node& node, std::string_view backend, const std::vector<Value>& got,

@@ -60,11 +60,12 @@ Value State::constant(const Tensor& tensor) {
 
 Value State::scalar(double value, DType dtype) { return constant(scalar_tensor(value, dtype)); }
 
-void drop_unread_inputs(Graph& target, std::vector<std::string>* dropped) {
+void drop_unread_inputs(Graph& target, std::vector<std::string>* dropped,
+                        const std::set<const Node*>& kept) {
   const std::vector<Node*> live = target.order();
   const std::vector<Node*> inputs = target.inputs();
   for (Node* input : inputs) {
-    if (std::find(live.begin(), live.end(), input) != live.end()) continue;
+    if (kept.contains(input) || std::find(live.begin(), live.end(), input) != live.end()) continue;
     if (dropped != nullptr) dropped->push_back(input->name);
     target.erase_input(input);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "lowering/size_walk.h"
@@ -22,8 +23,9 @@ struct State {
   Value scalar(double value, DType dtype);
 };
 
-/// Drops the inputs of a lowered graph that nothing reads; `dropped`, where it is given, receives
-/// their names.
-void drop_unread_inputs(Graph& target, std::vector<std::string>* dropped);
+/// Drops the inputs of a lowered graph that nothing reads and that are not among `kept`; `dropped`,
+/// where it is given, receives their names.
+void drop_unread_inputs(Graph& target, std::vector<std::string>* dropped,
+                        const std::set<const Node*>& kept = {});
 
 }  // namespace slipway::lowering
