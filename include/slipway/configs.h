@@ -50,6 +50,23 @@ struct OpenVINOConfig : ExportConfig {
   bool stateful = true;
 };
 
+/// ExecuTorch: a .pte program. Its memory is planned from upper bounds of all sizes: those of
+/// dynamic_shapes, and defaults that are printed where there are none.
+struct ExecutorchConfig : ExportConfig {
+  std::string export_format() const override { return "executorch"; }
+  std::string to_json_string() const override;
+
+  /// What computes the parts of the graph that it can: "xnnpack". Error{kUnsupported} for others.
+  std::string backend = "xnnpack";
+  /// Whether inputs have memory in the program, into which the runtime copies. Otherwise it uses
+  /// the caller's, so that a cache that is written in place is the caller's tensor.
+  bool alloc_graph_input = true;
+  /// Whether outputs have memory in the program. Otherwise the caller gives it before a call.
+  bool alloc_graph_output = true;
+  /// Whether mutable buffers have memory in the program. Otherwise the caller gives it.
+  bool alloc_mutable_buffers = true;
+};
+
 /// How a graph names its inputs and outputs.
 enum class IoNames {
   kTransformers,  ///< past_key_values.layers.N.keys and .values, in and out
@@ -81,7 +98,7 @@ struct AutoExportConfig {
   static std::unique_ptr<ExportConfig> from_dict(const std::string& json);
 };
 
-/// The formats of this build: "onnx", "dynamo", "openvino".
+/// The formats of this build: "onnx", "dynamo", "openvino", "executorch".
 std::vector<std::string> available_formats();
 
 }  // namespace slipway

@@ -89,6 +89,16 @@ class OpenVINOExporter final : public HfExporter {
                                   const ExportConfig& config) const override;
 };
 
+/// Each component is a program with one method, `forward`, and its own weights. XNNPACK computes
+/// what it can; what was left to other kernels, and why, is logged as information.
+class ExecutorchExporter final : public HfExporter {
+ protected:
+  ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
+                                   const ExportConfig& config) const override;
+  ExportedComponent export_traced(const TorchProgram& program,
+                                  const ExportConfig& config) const override;
+};
+
 struct AutoHfExporter {
   /// The exporter that a configuration belongs to.
   static std::unique_ptr<HfExporter> from_config(const ExportConfig& config);

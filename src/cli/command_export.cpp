@@ -38,6 +38,7 @@ Examples:
   slipway export llama/ out/ --layout openvino-genai        IR with its tokenizer, for OpenVINO GenAI
   slipway export llama/ out/ --format dynamo                a .pt2 that torch.export.load opens
   slipway export llama/ out/ --format openvino              IR: openvino_model.xml and .bin
+  slipway export llama/ out/ --format executorch            a .pte for ExecuTorch, with XNNPACK
   slipway export traced/model.pt2 out/                      a program that torch.export saved
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
 
@@ -160,7 +161,7 @@ void export_checkpoint(const ExportOptions& options, bool json) {
   }
   std::string names;
   for (const auto& [file, bytes] : files.items())
-    if (file.ends_with(".onnx") || file.ends_with(".pt2") ||
+    if (file.ends_with(".onnx") || file.ends_with(".pt2") || file.ends_with(".pte") ||
         (file.starts_with("openvino_") && (file.ends_with(".xml") || file.ends_with(".bin"))) ||
         file.find(".onnx.data") != file.npos || file.find(".onnx_data") != file.npos)
       names +=
@@ -174,7 +175,7 @@ void export_checkpoint(const ExportOptions& options, bool json) {
 
 void add_export(CLI::App& app, Globals& globals) {
   CLI::App* command =
-      app.add_subcommand("export", "Write a checkpoint as an ONNX, PyTorch or OpenVINO export");
+      app.add_subcommand("export", "Write a checkpoint as an ONNX, PyTorch, OpenVINO or ExecuTorch export");
   command->footer(kFooter);
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")

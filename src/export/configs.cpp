@@ -103,7 +103,9 @@ DynamicShapes dynamic_shapes_from_json(const std::string& text) {
   }
 }
 
-std::vector<std::string> available_formats() { return {"onnx", "dynamo", "openvino"}; }
+std::vector<std::string> available_formats() {
+  return {"onnx", "dynamo", "openvino", "executorch"};
+}
 
 std::string OnnxConfig::to_json_string() const {
   Json json = Json::object();
@@ -137,6 +139,20 @@ std::string OpenVINOConfig::to_json_string() const {
   json["export_format"] = export_format();
   json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
   json["stateful"] = stateful;
+  json["strict"] = strict;
+  return json.dump();
+}
+
+std::string ExecutorchConfig::to_json_string() const {
+  Json json = Json::object();
+  json["alloc_graph_input"] = alloc_graph_input;
+  json["alloc_graph_output"] = alloc_graph_output;
+  json["alloc_mutable_buffers"] = alloc_mutable_buffers;
+  json["backend"] = backend;
+  json["dynamic"] = dynamic;
+  json["dynamic_shapes"] = shapes_json(dynamic_shapes);
+  json["export_format"] = export_format();
+  json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
   json["strict"] = strict;
   return json.dump();
 }
@@ -193,6 +209,16 @@ bool read_openvino(OpenVINOConfig& config, const std::string& key, const Json& v
   return true;
 }
 
+bool read_executorch(ExecutorchConfig& config, const std::string& key, const Json& value) {
+  if (key == "alloc_graph_input") config.alloc_graph_input = flag_of(key, value);
+  else if (key == "alloc_graph_output") config.alloc_graph_output = flag_of(key, value);
+  else if (key == "alloc_mutable_buffers") config.alloc_mutable_buffers = flag_of(key, value);
+  else if (key != "backend") return false;
+  else if (!value.is_string()) fail("'backend' must be a string, got " + describe(value));
+  else config.backend = value.get<std::string>();
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& text) {
@@ -204,16 +230,19 @@ std::unique_ptr<ExportConfig> AutoExportConfig::from_dict(const std::string& tex
   if (format == "onnx") config = std::make_unique<OnnxConfig>();
   else if (format == "dynamo") config = std::make_unique<DynamoConfig>();
   else if (format == "openvino") config = std::make_unique<OpenVINOConfig>();
+  else if (format == "executorch") config = std::make_unique<ExecutorchConfig>();
   else
     throw Error(kUnsupported,
                 fmt::format("[config] export_format '{}' is not built in; available: {}", format,
                             fmt::join(available_formats(), ", ")));
   auto* onnx = dynamic_cast<OnnxConfig*>(config.get());
   auto* openvino = dynamic_cast<OpenVINOConfig*>(config.get());
+  auto* executorch = dynamic_cast<ExecutorchConfig*>(config.get());
   for (const auto& [key, value] : json.items()) {
     if (read_common(*config, key, value)) continue;
     if (onnx != nullptr && read_onnx(*onnx, key, value)) continue;
     if (openvino != nullptr && read_openvino(*openvino, key, value)) continue;
+    if (executorch != nullptr && read_executorch(*executorch, key, value)) continue;
     fail(fmt::format("unknown field '{}' for format {}", key, format));
   }
   return config;

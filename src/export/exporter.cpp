@@ -132,6 +132,7 @@ std::unique_ptr<HfExporter> AutoHfExporter::from_config(const ExportConfig& conf
   if (config.export_format() == "onnx") return std::make_unique<OnnxExporter>();
   if (config.export_format() == "dynamo") return std::make_unique<DynamoExporter>();
   if (config.export_format() == "openvino") return std::make_unique<OpenVINOExporter>();
+  if (config.export_format() == "executorch") return std::make_unique<ExecutorchExporter>();
   throw Error(kUnsupported,
               fmt::format("[export] format '{}' is not built in; available: {}",
                           config.export_format(), fmt::join(available_formats(), ", ")));

@@ -38,7 +38,7 @@ inline std::string name_of(const testing::TestParamInfo<Made>& info) {
 /// Every way to export these, in every format.
 inline std::vector<Made> all_made(const std::vector<std::string>& models) {
   std::vector<Made> all;
-  for (const char* format : {"onnx", "openvino", "openvino_stateless"})
+  for (const char* format : {"onnx", "openvino", "openvino_stateless", "executorch"})
     for (const char* how :
          {"growing", "uncached", "one_token", "many_tokens", "static", "static_many"})
       for (const std::string& model : models)

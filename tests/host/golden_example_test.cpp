@@ -79,7 +79,7 @@ constexpr Case kCases[] = {{"llama-causal-lm", "text-generation"},
 
 INSTANTIATE_TEST_SUITE_P(Golden, Example,
                          testing::Combine(testing::ValuesIn(kCases),
-                                          testing::Values("onnx", "openvino")),
+                                          testing::Values("onnx", "openvino", "executorch")),
                          [](const auto& made) {
                            return case_label(std::get<0>(made.param).name, std::get<1>(made.param));
                          });

@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      "qwen3-causal-lm"),
                      testing::Values("text-generation-with-past", "text-generation", "growing",
                                      "growing-multi", "static", "static-multi"),
-                     testing::Values("onnx", "openvino", "openvino_stateless")),
+                     testing::Values("onnx", "openvino", "openvino_stateless", "executorch")),
     [](const auto& one) {
       return case_label(std::get<0>(one.param) + "_" + std::get<1>(one.param),
                         std::get<2>(one.param));

@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     Golden, Decoder,
     testing::Combine(testing::Values("llama-causal-lm", "mistral-causal-lm", "qwen2-causal-lm",
                                      "qwen3-causal-lm"),
-                     testing::Values("onnx", "openvino", "openvino_stateless")),
+                     testing::Values("onnx", "openvino", "openvino_stateless", "executorch")),
     [](const auto& made) { return case_label(std::get<0>(made.param), std::get<1>(made.param)); });
 
 class Encoder : public testing::TestWithParam<Exported> {};
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
     Golden, Encoder,
     testing::Combine(testing::Values("bert-base", "bert-masked-lm", "bert-sequence-classification",
                                      "bert-token-classification", "bert-question-answering"),
-                     testing::Values("onnx", "openvino")),
+                     testing::Values("onnx", "openvino", "executorch")),
     [](const auto& made) { return case_label(std::get<0>(made.param), std::get<1>(made.param)); });
 
 }  // namespace

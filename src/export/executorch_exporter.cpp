@@ -1,0 +1,142 @@
+// The ExecuTorch exporter: bounds sizes, optimizes, lowers, delegates and plans a graph.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/executorch/lower.h"
+#include "backends/executorch/partition.h"
+#include "backends/executorch/write.h"
+#include "base/log.h"
+#include "export/build.h"
+#include "export/manifest.h"
+#include "export/metadata_of.h"
+#include "export/optimize.h"
+#include "export/resolve.h"
+#include "export/torch_program.h"
+#include "lowering/upper_bounds.h"
+#include "slipway/exporter.h"
+
+namespace slipway {
+namespace {
+
+class ExecutorchProgram final : public FreshProgram {
+ public:
+  ExecutorchProgram(std::unique_ptr<Graph> graph, executorch::Program program,
+                    executorch::PlanOptions options)
+      : graph_(std::move(graph)), program_(std::move(program)), options_(options) {}
+
+  std::string format() const override { return "executorch"; }
+  const Graph& graph() const override { return *graph_; }
+  void write(const std::filesystem::path& folder, const std::string& component,
+             SharedWeights&) const override {
+    executorch::write(program_, folder / program_file(format(), component), options_);
+  }
+  ProgramSizes measure(const std::string&, SharedWeights&) const override {
+    const executorch::WriteSummary sizes = executorch::measure(program_, options_);
+    return {sizes.file_bytes - sizes.weight_bytes, sizes.weight_bytes,
+            sizes.kernel_calls + sizes.delegate_calls};
+  }
+
+ private:
+  std::unique_ptr<Graph> graph_;
+  executorch::Program program_;
+  executorch::PlanOptions options_;
+};
+
+const ExecutorchConfig& checked(const ExportConfig& config) {
+  const auto* executorch_config = dynamic_cast<const ExecutorchConfig*>(&config);
+  if (executorch_config == nullptr)
+    throw Error(kUsage,
+                "[executorch] ExecutorchExporter needs an ExecutorchConfig, got a "
+                "configuration of '" +
+                    config.export_format() + "'");
+  if (executorch_config->backend != "xnnpack")
+    throw Error(kUnsupported,
+                fmt::format("[executorch] the backend '{}' is not built in; available: xnnpack",
+                            executorch_config->backend));
+  return *executorch_config;
+}
+
+/// The sizes of the traced arguments, by the names of the graph's symbols.
+std::map<std::string, int64_t> example_sizes(const Graph& graph, const ExportMetadata& metadata) {
+  std::map<std::string, int64_t> sizes;
+  const auto add = [&](const std::string& leaf, const Shape& shape) {
+    for (const Node* input : graph.inputs()) {
+      const SymShape& dims = input->types[0].shape;
+      if (input->name != leaf || dims.size() != shape.size()) continue;
+      for (size_t axis = 0; axis < dims.size(); ++axis)
+        if (dims[axis].is_symbol()) sizes.emplace(dims[axis].name(), shape[axis]);
+    }
+  };
+  for (const auto& [name, kwarg] : metadata.kwargs) {
+    if (kwarg.kind == TracedKwarg::Kind::kTensor) add(name, kwarg.shape);
+    for (const auto& [part, leaf] : kwarg.leaves)
+      if (leaf.kind == TracedKwarg::Kind::kTensor) add(name + "." + part, leaf.shape);
+  }
+  return sizes;
+}
+
+/// Gives every size an upper bound, and says which were chosen here.
+void bound_sizes(Graph& graph, const ExportMetadata& metadata) {
+  const std::vector<Sym> free = lowering::unbounded_symbols(graph);
+  if (free.empty()) return;
+  const auto bounds = lowering::default_upper_bounds(free, example_sizes(graph, metadata));
+  std::vector<std::string> chosen;
+  for (const auto& [symbol, bound] : bounds)
+    chosen.push_back(fmt::format("{} <= {}", symbol, bound));
+  log::warning(fmt::format("memory is planned for {}; give other bounds in dynamic_shapes",
+                           fmt::join(chosen, ", ")));
+  lowering::set_upper_bounds(graph, bounds);
+}
+
+ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
+                         const ExecutorchConfig& config) {
+  optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
+  bound_sizes(*program.graph, metadata);
+  std::vector<std::string> unread;
+  std::unique_ptr<Graph> graph = executorch::lower(program, &unread);
+  optimize(*graph, {"cse"}, config.disabled_passes, "executorch");
+  if (!unread.empty())
+    log::info(fmt::format("inputs that the graph does not read are dropped: {}",
+                          fmt::join(unread, ", ")));
+  executorch::DelegationReport report;
+  const std::vector<executorch::Partition> parts = executorch::partition(*graph, &report);
+  log::info(report.to_text());
+  executorch::Program made;
+  made.methods.push_back(executorch::emit(*graph, "forward", parts));
+  made.value_ranges = program.value_ranges;
+  if (!program.architecture.empty()) made.metadata["architecture"] = program.architecture;
+  if (!program.mask_windows.empty())
+    made.metadata["slipway.masks"] = masks_text(program.mask_windows);
+  auto impl = std::make_shared<Program::Impl>();
+  impl->fresh = std::make_shared<ExecutorchProgram>(
+      std::move(graph), std::move(made),
+      executorch::PlanOptions{.alloc_graph_input = config.alloc_graph_input,
+                              .alloc_graph_output = config.alloc_graph_output,
+                              .alloc_mutable_buffers = config.alloc_mutable_buffers});
+  return {Program(std::move(impl)), std::move(metadata)};
+}
+
+}  // namespace
+
+ExportedComponent ExecutorchExporter::export_program(const PreTrainedModel& model,
+                                                     const Inputs& inputs,
+                                                     const ExportConfig& config) const {
+  const ExecutorchConfig& executorch_config = checked(config);
+  const PreparedInputs prepared = prepare_for_export(model, inputs);
+  if (!prepared.dropped.empty())
+    log::warning(fmt::format("inputs that {} does not take are dropped: {}", model.architecture(),
+                             fmt::join(prepared.dropped, ", ")));
+  models::BuildOptions options = build_options(model, prepared.inputs);
+  options.dims.merge(resolve_dims(build(model, options), prepared.inputs, config));
+  ExportedProgram program = build(model, options);
+  ExportMetadata metadata = metadata_of(model, program, prepared.inputs, config);
+  return finish(std::move(program), std::move(metadata), executorch_config);
+}
+
+ExportedComponent ExecutorchExporter::export_traced(const TorchProgram& program,
+                                                    const ExportConfig& config) const {
+  const ExecutorchConfig& executorch_config = checked(config);
+  return finish(raised(program), metadata_of(program, config), executorch_config);
+}
+
+}  // namespace slipway
