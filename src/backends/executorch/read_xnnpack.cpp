@@ -27,7 +27,7 @@ class Reader {
     need(graph.num_externs() <= xnnpack::kMaxExternals, "it has too many inputs and outputs");
     DelegatePort port{.id = "XnnpackBackend", .externals = graph.num_externs()};
     for (const auto* value : *graph.xvalues()) check_value(graph, value, port);
-    port.reads_static_data = reads_static_data(graph);
+    port.breaks_weight_cache = breaks_weight_cache(graph);
     for (const auto* node : *graph.xnodes()) {
       need(node && node->xnode_union() && node->xnode_union_type() != xnn::XNodeUnion::NONE &&
                node->xnode_union_type() <= xnn::XNodeUnion::MAX,
@@ -39,15 +39,19 @@ class Reader {
   }
 
  private:
-  /// XNNPACK packs weights of these nodes; for other nodes it keeps pointers to static data.
-  static bool reads_static_data(const xnn::XNNGraph& graph) {
-    std::set<uint32_t> packed;
+  /// XNNPACK packs weights of these nodes; for other nodes it keeps pointers to static data, which
+  /// the runtime's cache of packed weights frees. With that cache a layer of bfloat16 that gives
+  /// bfloat16 takes the process along (1.5.1).
+  static bool breaks_weight_cache(const xnn::XNNGraph& graph) {
+    std::set<uint32_t> packed, half_results;
     const auto weights = [&](const auto* node) {
       if (node) packed.insert({node->filter_id(), node->bias_id()});
     };
     for (const auto* node : *graph.xnodes()) {
       if (!node || !node->xnode_union()) continue;
-      weights(node->xnode_union_as_XNNFullyConnected());
+      const auto* layer = node->xnode_union_as_XNNFullyConnected();
+      if (layer) half_results.insert(layer->output_id());
+      weights(layer);
       weights(node->xnode_union_as_XNNConv2d());
       weights(node->xnode_union_as_XNNDepthwiseConv2d());
       weights(node->xnode_union_as_XNNConvTranspose2d());
@@ -56,7 +60,10 @@ class Reader {
       const auto* tensor = value->xvalue_union_as_XNNTensorValue();
       if (const auto* quantized = value->xvalue_union_as_XNNQuantizedTensorValue())
         tensor = quantized->tensor_value();
-      if (tensor->constant_buffer_idx() != 0 && !packed.contains(tensor->id_out())) return true;
+      const uint32_t id = tensor->id_out();
+      if (tensor->constant_buffer_idx() != 0 && !packed.contains(id)) return true;
+      if (tensor->datatype() == xnn::XNNDatatype::xnn_datatype_bf16 && half_results.contains(id))
+        return true;
     }
     return false;
   }
