@@ -61,3 +61,10 @@ programs=$(mktemp -d)
 trap 'rm -rf "$cases" "$programs"' EXIT
 SLIPWAY_PTE_OUT=$programs build/release/bin/core_tests --gtest_filter=ExecutorchWrite.SameProgramSameBytes > /dev/null
 "$runtime/bin/python" tests/interop/executorch_programs.py "$programs"
+mkdir "$cases/ops" "$cases/models" "$cases/programs"
+SLIPWAY_EXECUTORCH_CASES=$cases/ops build/release/bin/core_tests --gtest_filter=ExecutorchOps.* > /dev/null
+"$runtime/bin/python" tests/interop/executorch_ops.py "$cases/ops"
+for archive in tests/golden/pt2/{reference,more}.tar.xz; do tar xJf "$archive" -C "$cases/programs"; done
+SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/programs \
+  build/release/bin/core_tests --gtest_filter=ExecutorchModels.* > /dev/null
+"$runtime/bin/python" tests/interop/executorch_models.py "$cases/models" "$cases/programs"

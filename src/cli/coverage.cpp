@@ -1,6 +1,7 @@
 // slipway formats --coverage: what becomes of every op in every back end, from their tables.
 #include <fmt/format.h>
 
+#include "backends/executorch/lower.h"
 #include "backends/onnx/lower.h"
 #include "backends/openvino/lower.h"
 #include "cli/cli.h"
@@ -10,7 +11,7 @@ namespace {
 
 /// One line of the matrix.
 struct Line {
-  std::string op, read, evaluate, onnx, dynamo, openvino;
+  std::string op, read, evaluate, onnx, dynamo, openvino, executorch;
 };
 
 bool is_ours(const Op& op) {
@@ -20,11 +21,12 @@ bool is_ours(const Op& op) {
 Line line_of(const Op& op) {
   const bool body = op.row.body != nullptr, spelling = op.has(kSpelling);
   const char* const expanded = body ? "body" : "no";
-  Line line{op.name(), spelling ? "spelling" : body ? "body" : "core", "", "", "", ""};
+  Line line{op.name(), spelling ? "spelling" : body ? "body" : "core", "", "", "", "", ""};
   line.evaluate = op.row.eval != nullptr ? "own" : expanded;
   line.onnx = onnx::find_lowering(op.name()) != nullptr ? "ops" : expanded;
   line.dynamo = spelling ? "body" : op.name().starts_with("aten::") ? "itself" : expanded;
   line.openvino = openvino::find_lowering(op.name()) != nullptr ? "ops" : expanded;
+  line.executorch = executorch::find_lowering(op.name()) != nullptr ? "ops" : expanded;
   return line;
 }
 
@@ -42,10 +44,13 @@ constexpr std::string_view kHead =
     "| dynamo | `itself`: the op of the PyTorch program; `body`: written as its body; `no`: "
     "refused with a count |\n"
     "| openvino | `ops`: lowered to OpenVINO ops; `body`: by way of its body; `no`: refused with a "
-    "count |\n\n"
+    "count |\n"
+    "| executorch | `ops`: lowered to kernels of ExecuTorch; `body`: by way of its body; `no`: "
+    "refused with a count |\n\n"
     "Each op has cases in `tests/golden/ops` with the numbers of PyTorch; every case is "
     "evaluated, and runs lowered in ONNX Runtime.\n\n"
-    "| op | row | evaluate | onnx | dynamo | openvino |\n|---|---|---|---|---|---|\n";
+    "| op | row | evaluate | onnx | dynamo | openvino | executorch "
+    "|\n|---|---|---|---|---|---|---|\n";
 
 }  // namespace
 
@@ -55,14 +60,15 @@ void list_coverage(bool json) {
   for (const Op* op : all_ops()) {
     if (!is_ours(*op)) continue;
     const Line line = line_of(*op);
-    table += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", line.op, line.read, line.evaluate,
-                         line.onnx, line.dynamo, line.openvino);
+    table += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", line.op, line.read,
+                         line.evaluate, line.onnx, line.dynamo, line.openvino, line.executorch);
     list.push_back({{"op", line.op},
                     {"row", line.read},
                     {"evaluate", line.evaluate},
                     {"onnx", line.onnx},
                     {"dynamo", line.dynamo},
-                    {"openvino", line.openvino}});
+                    {"openvino", line.openvino},
+                    {"executorch", line.executorch}});
   }
   if (json) print_json({{"ops", std::move(list)}});
   else print(table);

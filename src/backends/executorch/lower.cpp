@@ -182,7 +182,12 @@ Value Lower::matmul(Value a, Value b) {
                                   {b.shape().begin(), b.shape().end() - 2});
   shape.push_back(rows);
   shape.push_back(columns);
-  return typed("et::matmul", {a, b}, {d, shape});
+  const auto as_long = [&](Value x) {  // delegates want both sides of one rank
+    SymShape s = x.shape();
+    s.insert(s.begin(), shape.size() - s.size(), Sym(1));
+    return reshape(x, s);
+  };
+  return typed("et::matmul", {as_long(a), as_long(b)}, {d, shape});
 }
 
 Value Lower::matmul_transposed(Value a, Value b) {

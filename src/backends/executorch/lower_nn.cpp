@@ -66,11 +66,67 @@ Value attention(Lower& l) {
   return l.reshape(l.matmul(weights, v), l.out().shape);
 }
 
+/// The group of each row: how many offsets it has passed, int64 [rows].
+Value group_of_rows(Lower& l, Value ends, Sym rows) {
+  const Value places = l.typed("et::arange.start_out", {0, rows, 1}, {DType::kI64, {rows}});
+  const Value passed = l("et::ge.Tensor_out", {l.unsqueeze(places, 1), l.unsqueeze(ends, 0)});
+  return l.typed("et::sum.IntList_out", {l.cast(passed, DType::kI64), std::vector<Sym>{1}},
+                 {DType::kI64, {rows}});
+}
+
+/// Each row with the matrix of its group, gathered: one product of a stack of matrices. For fewer
+/// rows than groups, as in a decode step: most groups have none.
+Value gathered_groups(Lower& l, Value x, Value groups, int64_t count) {
+  const Value weight = l.in(1);
+  const Node& node = *weight.node();
+  const bool turned = node.kind == NodeKind::kOp && node.op->name() == "et::permute_copy.out" &&
+                      node.arguments().integers(1) == std::vector<int64_t>{0, 2, 1};
+  const Value stored = turned ? node.arguments().value(0) : weight;
+  const Value last = l("et::clamp.out", {groups, none(), count - 1});
+  const Value own = l.gather(stored, last, 0), row = l.unsqueeze(x, 1);
+  return l.squeeze(turned ? l.matmul_transposed(row, own) : l.matmul(row, own), 1);
+}
+
+/// Every product over all rows, kept where the row is of the group.
+Value all_products(Lower& l, Value x, Value groups, int64_t count) {
+  const Value weight = l.in(1), column = l.unsqueeze(groups, 1);
+  Value out;
+  for (int64_t g = 0; g < count; ++g) {
+    Value matrix = l.entry(weight, g);
+    if (!matrix.defined())
+      matrix = l.typed("et::select_copy.int_out", {weight, 0, g},
+                       {weight.dtype(), {weight.dim(1), weight.dim(2)}});
+    const Value product = l.matmul(x, matrix);
+    if (!out.defined()) {
+      out = product;
+      continue;
+    }
+    const Value own =
+        l("et::eq.Tensor_out", {column, l.scalar(static_cast<double>(g), DType::kI64)});
+    out = l("et::where.self_out", {own, product, out});
+  }
+  return out;
+}
+
+/// Rows from the last offset on are zero.
+Value grouped_mm(Lower& l) {
+  const Value x = l.in(0), ends = l.in(2, DType::kI64);
+  const Sym rows = x.dim(0);
+  const int64_t count = ends.dim(0).value();
+  const Value groups = group_of_rows(l, ends, rows);
+  const Value product = rows.bounds().hi <= count ? gathered_groups(l, x, groups, count)
+                                                  : all_products(l, x, groups, count);
+  const Value used = l("et::lt.Tensor_out",
+                       {l.unsqueeze(groups, 1), l.scalar(static_cast<double>(count), DType::kI64)});
+  return l("et::where.self_out", {used, product, l.scalar(0.0, x.dtype())});
+}
+
 const LoweringRow kRows[] = {
     {"aten::linear", linear},
     {"aten::matmul", matmul},
     {"aten::layer_norm", layer_norm},
     {"slipway::attention", attention},
+    {"slipway::grouped_mm", grouped_mm},
 };
 
 }  // namespace

@@ -123,6 +123,27 @@ TEST(ExecutorchLower, StoredMatricesAreTurnedInTheFile) {
   for (const Node* weight : graph->weights()) EXPECT_EQ(weight->types[0].shape, wanted);
 }
 
+/// Fewer rows than experts: the matrices of the rows are gathered. Else every expert is one
+/// product.
+TEST(ExecutorchLower, ExpertsAreGatheredWhereMostHaveNoRow) {
+  const auto products = [](int64_t most_rows) {
+    ExportedProgram program;
+    Graph& g = *program.graph;
+    const Sym rows = Sym::symbol("rows", 1, most_rows);
+    const Value x = g.add_input("x", {DType::kF32, {rows, 4}});
+    const Value ends = g.add_input("ends", {DType::kI64, {3}});
+    const Value experts = g.add_weight("experts", lazy_constant(Tensor(DType::kF32, {3, 5, 4})));
+    const Value turned = g.emit("aten::transpose.int", {experts, 1, 2});
+    g.add_output("y", g.emit("slipway::grouped_mm", {x, turned, ends}));
+    std::map<std::string, int64_t> counts;
+    for (const std::string& op : ops(*lower(program))) ++counts[op];
+    EXPECT_EQ(counts.count("et::permute_copy.out"), 0u);
+    return std::pair(counts["et::matmul"], counts["et::linear.out"]);
+  };
+  EXPECT_EQ(products(3), (std::pair<int64_t, int64_t>(1, 0)));
+  EXPECT_EQ(products(4), (std::pair<int64_t, int64_t>(0, 3)));
+}
+
 TEST(ExecutorchLower, KeepsInputsWhoseSizesAreNeeded) {
   std::vector<std::string> dropped;
   lowered(R"(dims: n in 1..9

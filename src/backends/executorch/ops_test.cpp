@@ -1,5 +1,6 @@
-// Every op case lowers to kernels. With SLIPWAY_EXECUTORCH_CASES=FOLDER the program of each is
-// written there, for tests/interop/executorch_ops.py.
+// Every op case lowers to kernels, and to delegates where XNNPACK takes it. With
+// SLIPWAY_EXECUTORCH_CASES=FOLDER the program of each is written there, for
+// tests/interop/executorch_ops.py.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,8 +38,8 @@ const char* exception(const std::string& text) {
 }
 
 /// The program, and the names of its inputs and outputs in order.
-void write_case(const Program& program, const std::filesystem::path& folder, size_t number) {
-  const std::string stem = std::to_string(number);
+void write_case(const Program& program, const std::filesystem::path& folder,
+                const std::string& stem) {
   write(program, folder / (stem + ".pte"));
   std::ofstream names(folder / (stem + ".names"));
   for (const std::string& name : program.methods[0].input_names) names << "input " << name << "\n";
@@ -58,11 +59,18 @@ TEST(ExecutorchOps, EveryCaseLowers) {
     const char* reason = exception(golden.text);
     try {
       const auto graph = lower(source);
-      Program program;
+      const auto other = lower(source);
       expand_own_ops(*graph);
-      program.methods.push_back(emit(*graph, "forward"));
-      if (folder != nullptr) write_case(program, folder, i);
-      else EXPECT_GT(measure(program).file_bytes, 0);
+      const std::vector<Partition> parts = partition(*other);
+      for (const bool delegated : {false, true}) {
+        if (delegated && parts.empty()) continue;
+        Program program;
+        program.methods.push_back(delegated ? emit(*other, "forward", parts)
+                                            : emit(*graph, "forward"));
+        const std::string stem = std::to_string(i) + (delegated ? "_xnnpack" : "");
+        if (folder != nullptr) write_case(program, folder, stem);
+        else EXPECT_GT(measure(program).file_bytes, 0);
+      }
       EXPECT_EQ(reason, nullptr) << golden.text << " lowers, take it off the list";
     } catch (const Error& error) {
       if (reason == nullptr) ADD_FAILURE() << golden.text << "\n" << error.what();

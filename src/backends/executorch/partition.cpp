@@ -190,12 +190,9 @@ void fill(DelegationReport& report, const Graph& graph, const std::vector<Partit
       report.delegated_multiplications += count;
       continue;
     }
-    const auto at = reasons.find(node);
-    const bool alone = at != reasons.end() && at->second.empty();
-    const bool expanded = at == reasons.end();
-    ++report.left[{op, alone      ? "nothing around it computes"
-                       : expanded ? "part of an op that was left"
-                                  : at->second}];
+    const auto at = reasons.find(node);  // what expand_own_ops() made has none
+    if (at != reasons.end())
+      ++report.left[{op, at->second.empty() ? "nothing around it computes" : at->second}];
   }
 }
 
@@ -217,6 +214,10 @@ std::vector<Partition> partition(Graph& graph, DelegationReport* report) {
     for (const Node* node : part.nodes) part_of[node] = parts.size();
     parts.push_back(std::move(part));
   }
+  if (report != nullptr)
+    for (const auto& [node, reason] : reasons)
+      if (node->op->name() == "et::matmul" && !reason.empty())
+        ++report->left[{node->op->name(), reason}];
   expand_own_ops(graph, parts);
   const std::set<Value> read = read_by_others(graph, part_of);
   for (Partition& part : parts) build(part, read);

@@ -235,14 +235,43 @@ const XnnpackRow* row_of(const Node& node) {
   return nullptr;
 }
 
+/// The most sizes of one symbol that are tried.
+constexpr int64_t kTried = 256;
+
+/// Whether a size may be 0, which XNNPACK refuses when it runs. Bounds of expressions are wide, so
+/// these are tried: with one symbol its lowest values, with more their lowest and highest.
+bool may_be_zero(Sym size) {
+  if (size.bounds().lo >= 1) return false;
+  if (size.kind() == SymKind::kMul)
+    return std::ranges::any_of(size.args(), [](Sym factor) { return may_be_zero(factor); });
+  const std::vector<Sym> symbols = size.symbols();
+  if (size.is_const() || size.is_symbol()) return true;
+  const auto zero_at = [&](const std::map<std::string, int64_t>& values) {
+    try {
+      return size.evaluate(values) < 1;
+    } catch (const Error&) {  // a divisor is 0: no size at all
+      return true;
+    }
+  };
+  std::map<std::string, int64_t> low, high;
+  for (const Sym symbol : symbols) {
+    low[symbol.name()] = symbol.bounds().lo;
+    high[symbol.name()] = symbol.bounds().hi;
+  }
+  if (symbols.size() > 1) return zero_at(low) || zero_at(high);
+  auto& [name, value] = *low.begin();
+  for (int64_t tried = 0; tried < kTried && value <= high.at(name); ++tried, ++value)
+    if (zero_at(low)) return true;
+  return false;
+}
+
 /// What no tensor of a delegate may be: empty, of too many axes, or of another type.
 Refusal refused(const ValueType& type, bool stored) {
   if (type.dtype != DType::kF32 && type.dtype != DType::kF16)
     return fmt::format("{} is not computed", short_name(type.dtype));
   if (type.shape.size() > static_cast<size_t>(xnnpack::kMaxDims)) return "more than 6 axes";
   if (type.shape.empty() && !stored) return "a scalar is computed while it runs";
-  for (const Sym size : type.shape)
-    if (size.bounds().lo < 1) return "a size may be 0";
+  if (std::ranges::any_of(type.shape, may_be_zero)) return "a size may be 0";
   return kFine;
 }
 
