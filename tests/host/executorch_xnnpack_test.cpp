@@ -141,7 +141,7 @@ float get(const Tensor& t, size_t i) {
   return half;
 }
 
-/// What layers of 16 bits XNNPACK has; the last one would crash with shared packed weights.
+/// What layers of 16 bits XNNPACK has; they crash now and then where packed weights are shared.
 TEST_F(ExecutorchXnnpack, TakesWeightsOf16Bits) {
   using executorch::xnnpack::DataType;
   const auto type = [](DType dtype) {

@@ -40,18 +40,16 @@ class Reader {
 
  private:
   /// XNNPACK packs weights of these nodes; for other nodes it keeps pointers to static data, which
-  /// the runtime's cache of packed weights frees. With that cache a layer of bfloat16 that gives
-  /// bfloat16 takes the process along (1.5.1).
+  /// the runtime's cache of packed weights frees. Where XNNPACK computes 16 bits in float32 it asks
+  /// the cache for a function that release 1.5.1 leaves uninitialized.
   static bool breaks_weight_cache(const xnn::XNNGraph& graph) {
-    std::set<uint32_t> packed, half_results;
+    std::set<uint32_t> packed;
     const auto weights = [&](const auto* node) {
       if (node) packed.insert({node->filter_id(), node->bias_id()});
     };
     for (const auto* node : *graph.xnodes()) {
       if (!node || !node->xnode_union()) continue;
-      const auto* layer = node->xnode_union_as_XNNFullyConnected();
-      if (layer) half_results.insert(layer->output_id());
-      weights(layer);
+      weights(node->xnode_union_as_XNNFullyConnected());
       weights(node->xnode_union_as_XNNConv2d());
       weights(node->xnode_union_as_XNNDepthwiseConv2d());
       weights(node->xnode_union_as_XNNConvTranspose2d());
@@ -60,10 +58,10 @@ class Reader {
       const auto* tensor = value->xvalue_union_as_XNNTensorValue();
       if (const auto* quantized = value->xvalue_union_as_XNNQuantizedTensorValue())
         tensor = quantized->tensor_value();
-      const uint32_t id = tensor->id_out();
-      if (tensor->constant_buffer_idx() != 0 && !packed.contains(id)) return true;
-      if (tensor->datatype() == xnn::XNNDatatype::xnn_datatype_bf16 && half_results.contains(id))
-        return true;
+      if (tensor->constant_buffer_idx() == 0) continue;
+      const bool half = tensor->datatype() == xnn::XNNDatatype::xnn_datatype_bf16 ||
+                        tensor->datatype() == xnn::XNNDatatype::xnn_datatype_fp16;
+      if (half || !packed.contains(tensor->id_out())) return true;
     }
     return false;
   }
