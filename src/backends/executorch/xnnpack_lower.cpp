@@ -17,7 +17,8 @@ using xnnpack::NodeKind;
 using B = XnnpackBuilder;
 using Refusal = std::string;
 
-constexpr uint32_t kTransposeWeights = 1, kTransposeB = 1;  // XNN_FLAG_*
+constexpr uint32_t kTransposeWeights = 1, kTransposeB = 1;    // XNN_FLAG_*
+constexpr std::string_view kConversion = "et::_to_copy.out";  // between float32 and float16
 const Refusal kFine;
 
 std::vector<uint32_t> unsigned_of(const std::vector<int64_t>& values) {
@@ -225,6 +226,7 @@ constexpr XnnpackRow kRows[] = {
     {"et::sub.out", sum<NodeKind::kSubtract>},
     {"et::tanh.out", unary<NodeKind::kTanh>},
     {"et::view_copy.out", view},
+    {kConversion, unary<NodeKind::kConvert>},
 };
 
 const XnnpackRow* row_of(const Node& node) {
@@ -329,7 +331,7 @@ std::string XnnpackBuilder::define(const Node& node) {
   if (Refusal why = refused(node.types[0], false); !why.empty()) return why;
   for (const Value value : operands(node)) {
     if (Refusal why = refused(value.type(), is_static(value)); !why.empty()) return why;
-    if (value.dtype() != dtype) return "its dtypes are mixed";
+    if (value.dtype() != dtype && row->op != kConversion) return "its dtypes are mixed";
   }
   return row->define(*this, node);
 }
