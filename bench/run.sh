@@ -6,12 +6,12 @@ cd "$(dirname "$0")/.."
 tool=build/release/bin/slipway
 gguf=$(find .deps/models/smollm2 -name '*.gguf' | sort | head -n 1)
 failed=0
-for format in onnx dynamo; do
+for format in onnx dynamo openvino; do
   python3 bench/export_time.py "$tool" "$gguf" --format $format || failed=1
 done
 
 packages="transformers==5.23.0 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0 onnxscript==0.7.2 accelerate==1.15.0
-safetensors==0.8.0 gguf==0.19.0 onnxruntime-genai==0.18.0"
+safetensors==0.8.0 gguf==0.19.0 onnxruntime-genai==0.18.0 openvino==2026.4.1 openvino-genai==2026.4.1.0"
 venv=.venvs/bench
 if [ "$(cat "$venv/.installed" 2>/dev/null)" != "$packages" ]; then
   echo "bench: installing the peers (once)"
@@ -25,4 +25,5 @@ if [ "$(cat "$venv/.installed" 2>/dev/null)" != "$packages" ]; then
 fi
 python3 bench/decode.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 python3 bench/dynamo.py "$tool" "$gguf" "$venv/bin/python" || failed=1
+python3 bench/openvino_speed.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 exit $failed

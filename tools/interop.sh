@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 tool=build/release/bin/slipway
 venv=.venvs/reference
 stamp=$venv/.installed
-packages="transformers==5.23.0 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0 onnxscript==0.7.2 accelerate==1.15.0 safetensors==0.8.0"
+packages="transformers==5.23.0 torch==2.12.0 onnx==1.23.2 onnxruntime==1.32.0 onnxscript==0.7.2 accelerate==1.15.0 safetensors==0.8.0
+  openvino==2026.4.1"
 
 [ -x "$tool" ] || { echo "interop: $tool is missing; run make build first" >&2; exit 5; }
 if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
@@ -22,25 +23,15 @@ fi
 "$venv/bin/python" tests/interop/run.py "$tool"
 "$venv/bin/python" tests/interop/generation.py "$tool"
 "$venv/bin/python" tests/interop/dynamo.py "$tool"
+"$venv/bin/python" tests/interop/openvino_reference.py "$tool"
 
-runtime=.venvs/openvino
-stamp=$runtime/.installed
-packages="openvino==2026.4.1 numpy==2.4.6 safetensors==0.8.0"
-if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
-  echo "interop: installing OpenVINO (once)"
-  rm -rf "$runtime"
-  python3 -m venv "$runtime"
-  # shellcheck disable=SC2086
-  "$venv/bin/uv" pip install -q --python "$runtime/bin/python" $packages
-  echo "$packages" > "$stamp"
-fi
 cmake --build build/release --target core_tests > /dev/null
 cases=$(mktemp -d)
 trap 'rm -rf "$cases"' EXIT
 SLIPWAY_OPENVINO_CASES=$cases build/release/bin/core_tests --gtest_filter=OpenVINOOps.EveryCaseLowers > /dev/null
-"$runtime/bin/python" tests/interop/openvino_ops.py "$cases"
-"$runtime/bin/python" tests/interop/openvino_ir.py "$tool"
-"$runtime/bin/python" tests/interop/openvino_traced.py "$tool"
+"$venv/bin/python" tests/interop/openvino_ops.py "$cases"
+"$venv/bin/python" tests/interop/openvino_ir.py "$tool"
+"$venv/bin/python" tests/interop/openvino_traced.py "$tool"
 
 runtime=.venvs/executorch
 stamp=$runtime/.installed
