@@ -1,6 +1,7 @@
 // XNNPACK's delegate in the ExecuTorch runtime: our graphs, weights and quantization.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -110,6 +111,70 @@ TEST_F(ExecutorchXnnpack, TakesQuantizedWeights) {
         }
         EXPECT_NEAR(y[static_cast<size_t>(i)], want, most) << "row " << i / 3;
       }
+    }
+  }
+}
+
+/// Elements of 16 bits by their upper half or as float16.
+void set(Tensor& t, size_t i, float value) {
+  uint16_t bits = 0;
+  if (t.dtype() == DType::kF32) {
+    t.mutable_values<float>()[i] = value;
+    return;
+  }
+  if (t.dtype() == DType::kF16) {
+    const auto half = static_cast<_Float16>(value);
+    std::memcpy(&bits, &half, sizeof(bits));
+  } else {
+    bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+  }
+  std::memcpy(t.mutable_data() + i * 2, &bits, sizeof(bits));
+}
+
+float get(const Tensor& t, size_t i) {
+  if (t.dtype() == DType::kF32) return t.values<float>()[i];
+  uint16_t bits = 0;
+  std::memcpy(&bits, t.data() + i * 2, sizeof(bits));
+  if (t.dtype() == DType::kBF16) return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  _Float16 half = 0;
+  std::memcpy(&half, &bits, sizeof(bits));
+  return half;
+}
+
+/// What layers of 16 bits XNNPACK has; they crash now and then where packed weights are shared.
+TEST_F(ExecutorchXnnpack, TakesWeightsOf16Bits) {
+  using executorch::xnnpack::DataType;
+  const auto type = [](DType dtype) {
+    return dtype == DType::kF32   ? DataType::kFp32
+           : dtype == DType::kF16 ? DataType::kFp16
+                                  : DataType::kBf16;
+  };
+  const DType cases[][3] = {{DType::kF16, DType::kF16, DType::kF16},
+                            {DType::kF32, DType::kF16, DType::kF32},
+                            {DType::kBF16, DType::kBF16, DType::kF32},
+                            {DType::kBF16, DType::kBF16, DType::kBF16}};
+  for (const auto& [in, weight, out] : cases) {
+    Tensor w(weight, {3, 8}), x(in, {2, 8});
+    for (size_t i = 0; i < 24; ++i) set(w, i, static_cast<float>(i) / 8);
+    for (size_t i = 0; i < 16; ++i) set(x, i, static_cast<float>(i));
+    executorch::xnnpack::Graph g;
+    const auto a = g.add({.type = type(in), .shape = {programs::batch(), 8}});
+    const auto b = g.add({.type = type(weight), .shape = {3, 8}, .data = lazy_constant(w)});
+    const auto y = g.add({.type = type(out), .shape = {programs::batch(), 3}});
+    g.nodes.push_back({.kind = executorch::xnnpack::NodeKind::kFullyConnected,
+                       .inputs = {a, b, executorch::xnnpack::kNoValue},
+                       .outputs = {y}});
+    g.inputs = {a}, g.outputs = {y};
+    executorch::Program program = programs::delegate_program(std::move(g));
+    std::get<executorch::TensorValue>(program.methods[0].values[0]).dtype = in;
+    std::get<executorch::TensorValue>(program.methods[0].values[1]).dtype = out;
+    const Tensor result = open(program).run({{"in0", x}})[0].second;
+    for (size_t i = 0; i < 6; ++i) {
+      float want = 0;
+      for (size_t k = 0; k < 8; ++k)
+        want += static_cast<float>((i / 3 * 8 + k) * (i % 3 * 8 + k)) / 8;
+      EXPECT_NEAR(get(result, i), want, out == DType::kBF16 ? want / 128 : 1e-3f)
+          << torch_name(in) << " " << torch_name(weight) << " " << torch_name(out);
     }
   }
 }

@@ -45,8 +45,9 @@ struct BufferPort {
 struct DelegatePort {
   std::string id;                                ///< "XnnpackBackend"
   std::map<std::string, int64_t> node_counts{};  ///< of XNNPACK: "FullyConnected"
-  /// Of XNNPACK: static data are read while it runs, not only packed when it is loaded.
-  bool reads_static_data = false;
+  /// Of XNNPACK: it does not work with the runtime's cache of packed weights: static data are read
+  /// while it runs, not only packed when it is loaded, or have 16 bits.
+  bool breaks_weight_cache = false;
   uint32_t externals = 0;           ///< of XNNPACK: the least arguments of a call
   std::vector<uint32_t> outputs{};  ///< of XNNPACK: places of its outputs among them
 };

@@ -57,7 +57,7 @@ TEST(ExecutorchRead, SeesDelegatesMethodsAndBuffers) {
   EXPECT_EQ(forward.delegates[0].node_counts,
             (std::map<std::string, int64_t>{{"FullyConnected", 1}}));
   EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{1}));
-  EXPECT_FALSE(forward.delegates[0].reads_static_data);
+  EXPECT_FALSE(forward.delegates[0].breaks_weight_cache);
   EXPECT_FALSE(forward.inputs[0].written);
   EXPECT_EQ(shared.named_data, 3);  // the weight, the bias, the metadata
   EXPECT_TRUE(shared.find("get_eos_ids")->is_metadata());
@@ -100,7 +100,7 @@ TEST(ExecutorchRead, AWeightOfTwoMethodsIsStoredOnce) {
 TEST(ExecutorchRead, DelegatesKeepOnlyDataThatArePacked) {
   const Outline outline = read(written(testing::scale_program()));
   const MethodOutline& forward = outline.method("forward", "a.pte");
-  EXPECT_FALSE(forward.delegates[0].reads_static_data);
+  EXPECT_FALSE(forward.delegates[0].breaks_weight_cache);
   EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{3}));  // x, s, t, y
   EXPECT_EQ(forward.constants, 2);
   EXPECT_EQ(outline.named_data, 2);  // the filter, the metadata

@@ -27,7 +27,7 @@ class Reader {
     need(graph.num_externs() <= xnnpack::kMaxExternals, "it has too many inputs and outputs");
     DelegatePort port{.id = "XnnpackBackend", .externals = graph.num_externs()};
     for (const auto* value : *graph.xvalues()) check_value(graph, value, port);
-    port.reads_static_data = reads_static_data(graph);
+    port.breaks_weight_cache = breaks_weight_cache(graph);
     for (const auto* node : *graph.xnodes()) {
       need(node && node->xnode_union() && node->xnode_union_type() != xnn::XNodeUnion::NONE &&
                node->xnode_union_type() <= xnn::XNodeUnion::MAX,
@@ -39,8 +39,10 @@ class Reader {
   }
 
  private:
-  /// XNNPACK packs weights of these nodes; for other nodes it keeps pointers to static data.
-  static bool reads_static_data(const xnn::XNNGraph& graph) {
+  /// XNNPACK packs weights of these nodes; for other nodes it keeps pointers to static data, which
+  /// the runtime's cache of packed weights frees. Where XNNPACK computes 16 bits in float32 it asks
+  /// the cache for a function that release 1.5.1 leaves uninitialized.
+  static bool breaks_weight_cache(const xnn::XNNGraph& graph) {
     std::set<uint32_t> packed;
     const auto weights = [&](const auto* node) {
       if (node) packed.insert({node->filter_id(), node->bias_id()});
@@ -56,7 +58,10 @@ class Reader {
       const auto* tensor = value->xvalue_union_as_XNNTensorValue();
       if (const auto* quantized = value->xvalue_union_as_XNNQuantizedTensorValue())
         tensor = quantized->tensor_value();
-      if (tensor->constant_buffer_idx() != 0 && !packed.contains(tensor->id_out())) return true;
+      if (tensor->constant_buffer_idx() == 0) continue;
+      const bool half = tensor->datatype() == xnn::XNNDatatype::xnn_datatype_bf16 ||
+                        tensor->datatype() == xnn::XNNDatatype::xnn_datatype_fp16;
+      if (half || !packed.contains(tensor->id_out())) return true;
     }
     return false;
   }

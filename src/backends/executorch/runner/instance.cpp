@@ -88,10 +88,9 @@ Instance::Instance(std::shared_ptr<const ProgramFile> file, const executorch::Me
 }
 
 void Instance::load(const std::string& name) {
-  // Packed weights are shared by all methods that are loaded, unless a node keeps pointers to what
-  // the cache lets go when packing is over.
+  // Packed weights are shared by all methods that are loaded.
   bool share = true;
-  for (const auto& delegate : outline_.delegates) share = share && !delegate.reads_static_data;
+  for (const auto& delegate : outline_.delegates) share = share && !delegate.breaks_weight_cache;
   constexpr int kOneWorkspaceForMethod = 1;
   const bool set = xnnpack_options_.set_option("weight_cache_enabled", share) == et::Error::Ok &&
                    xnnpack_options_.set_option("workspace_sharing_mode", kOneWorkspaceForMethod) ==
