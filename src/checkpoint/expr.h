@@ -18,7 +18,8 @@ Lazy lazy_cast(Lazy x, DType dtype);
 /// lives.
 Lazy lazy_transpose2d(Lazy x);
 
-/// The same elements in the same order under another shape of as many elements.
+/// The same elements in the same order under another shape of as many elements. One object for
+/// equal calls while it lives, as of slices.
 Lazy lazy_reshape(Lazy x, Shape shape);
 
 /// Rows [begin, end) along dimension 0.

@@ -1,4 +1,6 @@
 // Lazy casts and constant scale and offset.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -91,7 +93,7 @@ class Affine final : public LazyTensor {
 Lazy lazy_cast(Lazy x, DType dtype) {
   SLIPWAY_ASSERT(x != nullptr);
   if (x->dtype() == dtype) return x;
-  return interned(*x, kCast + static_cast<int>(dtype),
+  return interned(*x, fmt::format("as {}", short_name(dtype)),
                   [&] { return std::make_shared<Cast>(x, dtype); });
 }
 

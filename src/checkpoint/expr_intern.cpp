@@ -8,10 +8,10 @@
 
 namespace slipway {
 
-Lazy interned(const LazyTensor& source, int kind, const std::function<Lazy()>& make) {
+Lazy interned(const LazyTensor& source, std::string what, const std::function<Lazy()>& make) {
   static std::mutex mutex;
   static auto& table =
-      *new std::map<std::pair<const LazyTensor*, int>, std::weak_ptr<const LazyTensor>>;
+      *new std::map<std::pair<const LazyTensor*, std::string>, std::weak_ptr<const LazyTensor>>;
   static size_t purge_at = 1024;
   const std::lock_guard lock(mutex);
   if (table.size() >= purge_at) {
@@ -19,7 +19,7 @@ Lazy interned(const LazyTensor& source, int kind, const std::function<Lazy()>& m
     purge_at = std::max<size_t>(1024, 2 * table.size());
   }
   // A live expression keeps its source alive, so the address is that source's.
-  std::weak_ptr<const LazyTensor>& entry = table[{&source, kind}];
+  std::weak_ptr<const LazyTensor>& entry = table[{&source, std::move(what)}];
   if (Lazy live = entry.lock()) return live;
   Lazy made = make();
   entry = made;

@@ -1,7 +1,10 @@
 // Lazy reshape, slice, concatenation and row order: the same elements elsewhere.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "checkpoint/expr.h"
+#include "checkpoint/expr_intern.h"
 
 namespace slipway {
 namespace {
@@ -108,12 +111,17 @@ class PermuteRows final : public LazyTensor {
   int64_t row_;
 };
 
+Lazy part(const Lazy& x, int64_t first, Shape shape) {
+  return interned(*x, fmt::format("{} from {}", shape_string(shape), first),
+                  [&] { return std::make_shared<Part>(x, first, std::move(shape)); });
+}
+
 }  // namespace
 
 Lazy lazy_reshape(Lazy x, Shape shape) {
   SLIPWAY_ASSERT(x != nullptr && numel(shape) == x->numel());
   if (shape == x->shape()) return x;
-  return std::make_shared<Part>(std::move(x), 0, std::move(shape));
+  return part(x, 0, std::move(shape));
 }
 
 Lazy lazy_slice(Lazy x, int64_t begin, int64_t end) {
@@ -122,7 +130,7 @@ Lazy lazy_slice(Lazy x, int64_t begin, int64_t end) {
   if (begin == 0 && end == x->shape()[0]) return x;
   const int64_t first = begin * row_size(*x);
   Shape shape = with_rows(x->shape(), end - begin);
-  return std::make_shared<Part>(std::move(x), first, std::move(shape));
+  return part(x, first, std::move(shape));
 }
 
 Lazy lazy_concat(std::vector<Lazy> parts) {

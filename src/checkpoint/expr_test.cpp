@@ -131,6 +131,18 @@ TEST(Expr, Cast) {
   EXPECT_EQ(lazy_cast(source, DType::kF32), Lazy(source));
 }
 
+TEST(Expr, EqualCallsGiveOneObject) {
+  const Lazy x = lazy_constant(Tensor(DType::kF32, {4, 6}));
+  const Lazy half = lazy_slice(x, 1, 3), line = lazy_reshape(half, {12});
+  EXPECT_EQ(lazy_slice(x, 1, 3), half);
+  EXPECT_NE(lazy_slice(x, 2, 4), half);
+  EXPECT_EQ(lazy_reshape(half, {12}), line);
+  EXPECT_NE(lazy_reshape(half, {3, 4}), line);
+  EXPECT_EQ(lazy_transpose2d(half), lazy_transpose2d(lazy_slice(x, 1, 3)));
+  EXPECT_EQ(lazy_cast(line, DType::kF16), lazy_cast(line, DType::kF16));
+  EXPECT_NE(lazy_cast(line, DType::kF16), lazy_cast(line, DType::kBF16));
+}
+
 TEST(Expr, Affine) {
   const auto source = std::make_shared<Granular>(Shape{40, 1000}, 32);
   Tensor expected(DType::kF32, {40, 1000});

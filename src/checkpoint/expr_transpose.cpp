@@ -99,7 +99,7 @@ class Transpose final : public LazyTensor {
 
 Lazy lazy_transpose2d(Lazy x) {
   SLIPWAY_ASSERT(x != nullptr && x->shape().size() == 2);
-  return interned(*x, kTransposed, [&] { return std::make_shared<Transpose>(x); });
+  return interned(*x, "transposed", [&] { return std::make_shared<Transpose>(x); });
 }
 
 }  // namespace slipway

@@ -147,8 +147,8 @@ bool computes(const std::vector<Node*>& nodes) {
 }
 
 /// Builds the delegate of a part, whose values `outside` nodes and outputs read.
-void build(Partition& part, const std::set<Value>& read_outside) {
-  XnnpackBuilder builder;
+void build(Partition& part, const std::set<Value>& read_outside, EqualWeights& shared) {
+  XnnpackBuilder builder(shared);
   for (const Node* node : part.nodes) {
     const std::string reason = builder.define(*node);
     SLIPWAY_ASSERT(reason.empty());
@@ -220,7 +220,8 @@ std::vector<Partition> partition(Graph& graph, DelegationReport* report) {
         ++report->left[{node->op->name(), reason}];
   expand_own_ops(graph, parts);
   const std::set<Value> read = read_by_others(graph, part_of);
-  for (Partition& part : parts) build(part, read);
+  EqualWeights shared;
+  for (Partition& part : parts) build(part, read, shared);
   if (report != nullptr) fill(*report, graph, parts, reasons);
   return parts;
 }

@@ -124,12 +124,7 @@ Refusal mean(B& b, const Node& node) {
   if (x.shape.empty() || a.axes(1, last + 1) != std::vector<int64_t>{last} || !a.flag(2))
     return "not of the last axis, which is kept";
   if (!x.shape.back().is_const()) return "the last axis has no fixed size";
-  const int64_t size = x.shape.back().value();
-  Tensor row(DType::kF32, {1, size});
-  std::ranges::fill(row.mutable_values<float>(), 1.0F / static_cast<float>(size));
-  const xnnpack::ValueId weights =
-      x.dtype == DType::kF32 ? b.constant(row)
-                             : b.constant(materialize(*lazy_cast(lazy_constant(row), x.dtype)));
+  const xnnpack::ValueId weights = b.equal_weights(x.shape.back().value(), x.dtype);
   b.add({.kind = NodeKind::kFullyConnected,
          .inputs = {b.operand(a.value(0)), weights, xnnpack::kNoValue},
          .outputs = {b.result(result_of(node))}});
@@ -301,11 +296,14 @@ xnnpack::ValueId XnnpackBuilder::define_static(Value value) {
   return graph_.add(std::move(stored));
 }
 
-xnnpack::ValueId XnnpackBuilder::constant(const Tensor& tensor) {
-  return graph_.add(
-      {.type = tensor.dtype() == DType::kF16 ? xnnpack::DataType::kFp16 : xnnpack::DataType::kFp32,
-       .shape = {tensor.shape().begin(), tensor.shape().end()},
-       .data = lazy_constant(tensor)});
+xnnpack::ValueId XnnpackBuilder::equal_weights(int64_t length, DType dtype) {
+  Lazy& row = shared_[{length, dtype}];
+  if (row == nullptr) {
+    Tensor weights(DType::kF32, {1, length});
+    std::ranges::fill(weights.mutable_values<float>(), 1.0F / static_cast<float>(length));
+    row = lazy_cast(lazy_constant(std::move(weights)), dtype);
+  }
+  return stored({dtype, {1, length}}, row);
 }
 
 xnnpack::ValueId XnnpackBuilder::stored(const ValueType& type, Lazy data) {
@@ -336,7 +334,10 @@ std::string XnnpackBuilder::define(const Node& node) {
   return row->define(*this, node);
 }
 
-std::string refused_by_xnnpack(const Node& node) { return XnnpackBuilder().define(node); }
+std::string refused_by_xnnpack(const Node& node) {
+  EqualWeights shared;
+  return XnnpackBuilder(shared).define(node);
+}
 
 int64_t multiplications(const Node& node) {
   if (node.kind != slipway::NodeKind::kOp) return 0;

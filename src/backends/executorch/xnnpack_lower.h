@@ -10,9 +10,14 @@
 
 namespace slipway::executorch {
 
-/// Builds the delegate's graph of some nodes.
+/// Rows of equal weights, by length and dtype: what delegates of a program share.
+using EqualWeights = std::map<std::pair<int64_t, DType>, Lazy>;
+
+/// Builds the delegate's graph of some nodes. `shared` outlives it.
 class XnnpackBuilder {
  public:
+  explicit XnnpackBuilder(EqualWeights& shared) : shared_(shared) {}
+
   /// Defines the nodes of one op. Returns why it cannot; "" when it did. Nodes come in order:
   /// operands that earlier calls did not define are static data or inputs.
   std::string define(const Node& node);
@@ -25,7 +30,8 @@ class XnnpackBuilder {
 
   /// For the rows of ops.
   xnnpack::ValueId operand(Value value);
-  xnnpack::ValueId constant(const Tensor& tensor);
+  /// [1, length], each 1 / length.
+  xnnpack::ValueId equal_weights(int64_t length, DType dtype);
   /// Static data in another layout than the graph's.
   xnnpack::ValueId stored(const ValueType& type, Lazy data);
   /// The value that a node's output becomes.
@@ -37,6 +43,7 @@ class XnnpackBuilder {
  private:
   xnnpack::ValueId define_static(Value value);
 
+  EqualWeights& shared_;
   xnnpack::Graph graph_;
   std::map<Value, xnnpack::ValueId> ids_;
   std::vector<Value> inputs_;
