@@ -96,7 +96,7 @@ int64_t BatchState::piece_size(int64_t past, int64_t count) const {
   // A prompt may be split where the step's graph can read the rest.
   const bool follows = angles_change_at() && past + count > *angles_change_at();
   const bool splits = !follows && (past > 0 || !decoder_->step.tokens);
-  return splits ? std::min(count, kPromptPiece) : count;
+  return splits ? std::min({count, kPromptPiece, graph.most_tokens.value_or(kPromptPiece)}) : count;
 }
 
 void BatchState::reset() {

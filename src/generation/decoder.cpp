@@ -11,6 +11,7 @@
 #include "generation/stateful_state.h"
 #include "generation/static_state.h"
 #include "generation/uncached_state.h"
+#include "runtime/input_defaults.h"
 
 namespace slipway {
 namespace {
@@ -47,9 +48,15 @@ int64_t cache_length(const Decoder& decoder, const DecoderStateOptions& options)
   if (asked && *asked < 1)
     throw Error(kUsage, fmt::format("[decoder] max_cache_len is {}, need at least 1", *asked));
   if (!decoder.cache_length) {
+    const std::optional<int64_t> most =
+        smaller(decoder.prompt.caches[0].most_slots, decoder.step.caches[0].most_slots);
+    if (asked && most && *asked > *most)
+      throw Error(kInvalid, fmt::format("[decoder] got max_cache_len {}, the export has memory for "
+                                        "{} slots; export it with a higher bound",
+                                        *asked, *most));
     const int64_t positions =
         smaller(options.max_positions, decoder.max_positions).value_or(kDefaultCacheLength);
-    return asked.value_or(std::min(positions, kDefaultCacheLength));
+    return asked.value_or(std::min({positions, kDefaultCacheLength, most.value_or(positions)}));
   }
   if (asked && *asked > *decoder.cache_length)
     throw Error(kInvalid, fmt::format("[decoder] got max_cache_len {}, the export has {} slots; "
@@ -103,10 +110,13 @@ std::optional<int64_t> max_sequence_length(const DecoderGraphs& graphs) {
       smaller(graphs.prompt.limits().max_positions, graphs.step.limits().max_positions);
   limit = smaller(limit, bound(graphs.step, "attention_mask", 1));
   const auto& inputs = graphs.step.inputs();
-  const bool cached = std::any_of(inputs.begin(), inputs.end(), [](const IoSpec& spec) {
-    return spec.name.rfind("past_key_values.", 0) == 0;
+  const auto cache = std::find_if(inputs.begin(), inputs.end(), [](const IoSpec& spec) {
+    return spec.name.rfind("past_key_values.", 0) == 0 && spec.dims.size() == 4;
   });
-  return cached ? limit : smaller(limit, bound(graphs.step, "input_ids", 1));
+  if (cache == inputs.end()) return smaller(limit, bound(graphs.step, "input_ids", 1));
+  // The last token is read on all others; slots are what a static cache's length bounds.
+  const std::optional<int64_t> past = bound(graphs.step, cache->name, 2);
+  return smaller(limit, has_static_cache(inputs) || !past ? past : std::optional(*past + 1));
 }
 
 std::unique_ptr<DecoderState> make_decoder_state(const DecoderGraphs& graphs,

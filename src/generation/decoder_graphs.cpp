@@ -22,6 +22,15 @@ std::optional<int64_t> fixed(const IoSpec& spec, size_t axis) {
   return spec.dims[axis].size;
 }
 
+/// The upper bound of a size that is a symbol.
+std::optional<int64_t> most(const DecoderGraph& graph, const IoSpec& spec, size_t axis) {
+  if (axis >= spec.dims.size()) return std::nullopt;
+  const auto at = graph.limits.dims.find(spec.dims[axis].symbol);
+  if (at == graph.limits.dims.end() || at->second.max == std::numeric_limits<int64_t>::max())
+    return std::nullopt;
+  return at->second.max;
+}
+
 bool is_mask_name(const std::string& leaf) {
   return leaf == "attention_mask" || leaf.rfind("attention_mask.", 0) == 0;
 }
@@ -94,6 +103,7 @@ CacheTensor cache_tensor(const DecoderGraph& graph, const CacheName& name, const
   cache.heads = *heads;
   cache.head_dim = *head_dim;
   cache.slots = size(2);
+  cache.most_slots = most(graph, input != nullptr ? *input : output, 2);
   return cache;
 }
 
@@ -113,6 +123,7 @@ bool add_input(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
     graph.ids = name;
     graph.batch = fixed(spec, 0);
     graph.tokens = fixed(spec, 1);
+    graph.most_tokens = most(graph, spec, 1);
     return true;
   }
   if (spec.name == "position_ids" && spec.dims.size() == 2 && spec.dtype == DType::kI64) {

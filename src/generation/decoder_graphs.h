@@ -26,7 +26,8 @@ struct CacheTensor {
   std::string state;   ///< the graph's name of it; "" where it is input and output
   DType dtype = DType::kF32;
   int64_t heads = 0, head_dim = 0;
-  std::optional<int64_t> slots;  ///< where a static cache's length is fixed
+  std::optional<int64_t> slots;       ///< where a static cache's length is fixed
+  std::optional<int64_t> most_slots;  ///< where the graph bounds it
 };
 
 /// A state that says how many slots are filled.
@@ -53,9 +54,10 @@ struct DecoderGraph {
   std::vector<std::string> counters;         ///< inputs that say how many slots are filled
   std::vector<CounterState> counter_states;  ///< the same as states
   std::string beams;  ///< input: the row whose cache each row continues; "" when it takes none
-  std::optional<int64_t> batch;       ///< where it is fixed
-  std::optional<int64_t> tokens;      ///< of one call, where they are fixed
-  std::optional<int64_t> mask_slots;  ///< the length that a mask of rank 4 is fixed to
+  std::optional<int64_t> batch;        ///< where it is fixed
+  std::optional<int64_t> tokens;       ///< of one call, where they are fixed
+  std::optional<int64_t> most_tokens;  ///< of one call, where the graph bounds them
+  std::optional<int64_t> mask_slots;   ///< the length that a mask of rank 4 is fixed to
   DType logits_dtype = DType::kF32;
   std::optional<int64_t> vocabulary;
 
