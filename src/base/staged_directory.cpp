@@ -102,6 +102,13 @@ StagedDirectory::StagedDirectory(const fs::path& final_path) : final_(resolve_ou
   if (fs::exists(status) && !fs::is_directory(status))
     throw Error(kInvalid, fmt::format("[output] {} is a file, need a folder; choose another path",
                                       display(final_path)));
+  const fs::path here = fs::current_path(error);
+  const fs::path below = here.lexically_relative(final_);
+  if (fs::exists(status) && !error && !below.empty() && *below.begin() != "..")
+    throw Error(kUsage,
+                fmt::format("[output] {} is or holds the folder that this process works in, "
+                            "which is replaced as a whole; name a folder inside it",
+                            display(final_path)));
   struct stat own {
   }, parent{};
   if (::stat(final_.c_str(), &own) == 0 && ::stat(final_.parent_path().c_str(), &parent) == 0 &&

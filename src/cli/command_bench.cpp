@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/leaves.h"
 #include "cli/memory.h"
+#include "cli/runtime_options.h"
 #include "slipway/generation_session.h"
 
 namespace slipway::cli {
@@ -27,20 +28,12 @@ and again. One run warms up, the medians of the others are printed. The time out
 what a step of one token takes beyond the runtime's own call.)";
 
 struct BenchCommand {
-  std::string directory, device;
+  std::string directory;
+  RuntimeChoice runtime;
   int64_t prompt_length = 128, new_tokens = 128, batch_size = 1, repeat = 3;
   std::optional<int64_t> max_cache_len;
   int threads = 0;
-  std::vector<std::string> session_options;  ///< KEY=VALUE
 };
-
-/// KEY=VALUE, cut at the first "=".
-std::pair<std::string, std::string> key_value(const std::string& text) {
-  const size_t at = text.find('=');
-  if (at == std::string::npos || at == 0)
-    throw Error(kUsage, fmt::format("[bench] got --session-option {}, need KEY=VALUE", text));
-  return {text.substr(0, at), text.substr(at + 1)};
-}
 
 using Clock = std::chrono::steady_clock;
 
@@ -105,14 +98,11 @@ Measured measure(GenerationSession& session, const Tensor& prompt, int64_t new_t
 
 void bench(const BenchCommand& command, bool json) {
   // The drivers of other devices map far more than they use.
-  if (command.device.empty() || command.device == "cpu") stay_within_memory();
+  if (command.runtime.device.empty() || command.runtime.device == "cpu") stay_within_memory();
   MemoryWatch memory;
   const auto start = Clock::now();
-  RunnerOptions options;
-  options.device = command.device;
+  RunnerOptions options = runner_options(command.runtime);
   options.intra_op_threads = command.threads;
-  for (const std::string& option : command.session_options)
-    options.session_options.push_back(key_value(option));
   const auto exported = ExportedModel::from_pretrained(command.directory, "", options);
   GenerationSessionOptions session_options;
   session_options.max_cache_len = command.max_cache_len;
@@ -177,10 +167,7 @@ void add_bench(CLI::App& app, Globals& globals) {
   sub->add_option("--threads", command->threads, "Threads of the runtime; 0: all CPUs")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
-  sub->add_option("--session-option", command->session_options,
-                  "KEY=VALUE passed to the runtime as it is; may be repeated")
-      ->allow_extra_args(false);
-  sub->add_option("--device", command->device, kDeviceHelp);
+  add_runtime_options(*sub, command->runtime);
   add_globals(*sub, globals);
   sub->callback([command, &globals] { bench(*command, globals.json); });
 }

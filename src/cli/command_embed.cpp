@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/leaves.h"
+#include "cli/runtime_options.h"
 #include "export/layout.h"
 #include "slipway/generation.h"
 
@@ -19,7 +20,8 @@ Without --pooling and --normalize the export's sentence-transformers files decid
 the mean over the tokens, not normalized.)";
 
 struct EmbedCommand {
-  std::string directory, device;
+  std::string directory;
+  RuntimeChoice runtime;
   std::vector<std::string> texts;
   EmbedOptions options;
 };
@@ -27,7 +29,7 @@ struct EmbedCommand {
 void embed_texts(const EmbedCommand& command, bool json) {
   list_export(command.directory);  // says what is wrong with the folder
   const TextProcessor processor = TextProcessor::from_pretrained(command.directory);
-  const ExportedModel exported = load_export(command.directory, command.device);
+  const ExportedModel exported = load_export(command.directory, command.runtime);
   const Tensor rows = embed(exported, processor, command.texts, command.options);
   const auto width = static_cast<size_t>(rows.dim(1));
   Json list = Json::array();
@@ -59,7 +61,7 @@ void add_embed(CLI::App& app, Globals& globals) {
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [command](int64_t times) { command->options.normalize = times > 0; }, "Vectors of length 1");
-  sub->add_option("--device", command->device, kDeviceHelp);
+  add_runtime_options(*sub, command->runtime);
   add_globals(*sub, globals);
   sub->callback([command, &globals] { embed_texts(*command, globals.json); });
 }

@@ -174,8 +174,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
 }  // namespace
 
 void add_export(CLI::App& app, Globals& globals) {
-  CLI::App* command =
-      app.add_subcommand("export", "Write a checkpoint as an ONNX, PyTorch, OpenVINO or ExecuTorch export");
+  CLI::App* command = app.add_subcommand(
+      "export", "Write a checkpoint as an ONNX, PyTorch, OpenVINO or ExecuTorch export");
   command->footer(kFooter);
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")

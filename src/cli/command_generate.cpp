@@ -13,6 +13,7 @@
 #include "cli/generate_options.h"
 #include "cli/generate_output.h"
 #include "cli/leaves.h"
+#include "cli/runtime_options.h"
 #include "export/decoder_of.h"
 #include "export/layout.h"
 
@@ -121,7 +122,7 @@ class GenerateTool {
 
   ExportedModel load() {
     const auto start = std::chrono::steady_clock::now();
-    ExportedModel exported = load_export(command_.directory, command_.device);
+    ExportedModel exported = load_export(command_.directory, command_.runtime);
     decoder_graphs_of(exported);  // opens what generation needs, so that loading is timed apart
     load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return exported;

@@ -23,6 +23,7 @@ Examples:
   slipway inspect out/                   an export: inputs, outputs, ops, what it was made with
   slipway inspect out/model.onnx
   slipway inspect out/model.pt2
+  slipway inspect out/openvino_model.xml
   slipway inspect out/model.pte
   slipway inspect model.safetensors
   slipway inspect graph.txt              a graph in text form: checked and printed)";
@@ -41,9 +42,10 @@ Report inspect(const fs::path& path) {
     return fs::exists(path / "export.json", error) || (!holds_weights(path) && has_layout(path))
                ? inspect_export(path)
                : inspect_checkpoint(path);
-  if (path.extension() == ".onnx") return inspect_onnx(path);
-  if (path.extension() == ".pt2") return inspect_pt2(path);
-  if (path.extension() == ".pte") return inspect_pte(path);
+  constexpr std::pair<const char*, const char*> kPrograms[] = {
+      {".onnx", "onnx"}, {".pt2", "dynamo"}, {".xml", "openvino"}, {".pte", "executorch"}};
+  for (const auto& [extension, format] : kPrograms)
+    if (path.extension() == extension) return inspect_program(path, format);
   if (path.extension() == ".safetensors") return inspect_safetensors(path);
   if (path.extension() == ".gguf" || starts_with(path, "GGUF")) return inspect_checkpoint(path);
   return inspect_graph(path);

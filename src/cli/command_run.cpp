@@ -7,6 +7,7 @@
 #include "checkpoint/safetensors.h"
 #include "cli/cli.h"
 #include "cli/leaves.h"
+#include "cli/runtime_options.h"
 #include "export/layout.h"
 
 namespace slipway::cli {
@@ -22,7 +23,8 @@ token_type_ids and the cache may be left out: nothing masked, positions from the
 empty.)";
 
 struct RunCommand {
-  std::string directory, inputs, outputs, component, device;
+  std::string directory, inputs, outputs, component;
+  RuntimeChoice runtime;
 };
 
 const Runner& chosen_runner(const ExportedModel& exported, const std::string& component) {
@@ -43,7 +45,7 @@ void run_export(const RunCommand& command, bool json) {
                             command.outputs));
   list_export(command.directory);  // says what is wrong with the folder
   const Inputs inputs = read_safetensors(command.inputs);
-  const ExportedModel exported = load_export(command.directory, command.device);
+  const ExportedModel exported = load_export(command.directory, command.runtime);
   const Runner& runner = chosen_runner(exported, command.component);
   check_writable(command.outputs);  // before the work that would be lost
   const Outputs outputs = runner(inputs);
@@ -77,7 +79,7 @@ void add_run(CLI::App& app, Globals& globals) {
   sub->add_option("--inputs", command->inputs, "Safetensors file to read")->required();
   sub->add_option("--outputs", command->outputs, "Safetensors file to write")->required();
   sub->add_option("--component", command->component, "Which graph, where there are several");
-  sub->add_option("--device", command->device, kDeviceHelp);
+  add_runtime_options(*sub, command->runtime);
   add_globals(*sub, globals);
   sub->callback([command, &globals] { run_export(*command, globals.json); });
 }

@@ -1,6 +1,7 @@
 // The options of `slipway generate`.
 #include "cli/generate_options.h"
 #include "cli/leaves.h"
+#include "cli/runtime_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -57,7 +58,7 @@ void add_sources(CLI::App& sub, GenerateCommand& command) {
       ->needs("--batch-file")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  sub.add_option("--device", command.device, kDeviceHelp);
+  add_runtime_options(sub, command.runtime);
   const auto stream = sub.add_flag("--stream", command.stream,
                                    "Print text as it comes; what one row of text does anyway");
   sub.add_flag("--no-stream", command.no_stream, "Print text at the end")->excludes(stream);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/runtime_options.h"
 #include "slipway/generation.h"
 
 namespace CLI {
@@ -14,7 +15,8 @@ class App;
 namespace slipway::cli {
 
 struct GenerateCommand {
-  std::string directory, device;
+  std::string directory;
+  RuntimeChoice runtime;
   std::string inputs, batch_file, system, chat_file, save_chat;
   std::vector<std::string> prompts, chats;
   int64_t batch_size = 8;

@@ -18,9 +18,8 @@ struct Report {
 Report inspect_checkpoint(const std::filesystem::path& path);
 /// A folder with export.json. Needs no runtime.
 Report inspect_export(const std::filesystem::path& directory);
-Report inspect_onnx(const std::filesystem::path& file);
-Report inspect_pt2(const std::filesystem::path& file);
-Report inspect_pte(const std::filesystem::path& file);
+/// A file of an export format by itself: weights beside it may be missing.
+Report inspect_program(const std::filesystem::path& file, const std::string& format);
 Report inspect_safetensors(const std::filesystem::path& file);
 /// A graph in text form: parsed, verified and printed.
 Report inspect_graph(const std::filesystem::path& file);

@@ -1,14 +1,12 @@
 // Reports on exports, ONNX files and graphs in text form.
 #include <fmt/format.h>
 
-#include "backends/dynamo/read.h"
-#include "backends/executorch/read.h"
-#include "backends/onnx/read.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
 #include "cli/cli.h"
 #include "cli/inspect.h"
 #include "cli/leaves.h"
+#include "export/impl.h"
 #include "export/layout.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -49,12 +47,13 @@ Report summary_report(const FileSummary& summary, std::string_view format) {
   report.text = fmt::format(
       "  {}{}, {} version {}, made by {}\n  inputs\n{}  outputs\n{}"
       "  {} nodes, {} initializers\n{}",
-      format == "onnx"     ? "ONNX opset"
-      : format == "dynamo" ? "PyTorch ops"
-                           : "ExecuTorch kernels",
-      text, format == "onnx" ? "IR" : "schema", summary.ir_version, summary.producer,
-      leaves_text(leaves(summary.inputs)), leaves_text(leaves(summary.outputs)), nodes,
-      summary.initializers, counts);
+      format == "onnx"       ? "ONNX opset"
+      : format == "dynamo"   ? "PyTorch ops"
+      : format == "openvino" ? "OpenVINO ops"
+                             : "ExecuTorch kernels",
+      text, format == "onnx" || format == "openvino" ? "IR" : "schema", summary.ir_version,
+      summary.producer, leaves_text(leaves(summary.inputs)), leaves_text(leaves(summary.outputs)),
+      nodes, summary.initializers, counts);
   return report;
 }
 
@@ -65,27 +64,17 @@ std::string read_text(const std::filesystem::path& path) {
 
 }  // namespace
 
-Report inspect_onnx(const std::filesystem::path& file) {
-  Report report = summary_report(onnx::read_summary(file), "onnx");
-  report.json["kind"] = "onnx";
+Report inspect_program(const std::filesystem::path& file, const std::string& format) {
+  const std::map<std::string, std::pair<const char*, const char*>> kinds = {
+      {"onnx", {"onnx", "ONNX model"}},
+      {"dynamo", {"pt2", "PyTorch program"}},
+      {"openvino", {"ir", "OpenVINO IR"}},
+      {"executorch", {"pte", "ExecuTorch program"}}};
+  const auto& [kind, what] = kinds.at(format);
+  Report report = summary_report(outline_of(format, file), format);
+  report.json["kind"] = kind;
   report.json["path"] = display(file);
-  report.text = fmt::format("ONNX model {}\n{}", display(file), report.text);
-  return report;
-}
-
-Report inspect_pt2(const std::filesystem::path& file) {
-  Report report = summary_report(dynamo::read_summary(file), "dynamo");
-  report.json["kind"] = "pt2";
-  report.json["path"] = display(file);
-  report.text = fmt::format("PyTorch program {}\n{}", display(file), report.text);
-  return report;
-}
-
-Report inspect_pte(const std::filesystem::path& file) {
-  Report report = summary_report(executorch::read_summary(file), "executorch");
-  report.json["kind"] = "pte";
-  report.json["path"] = display(file);
-  report.text = fmt::format("ExecuTorch program {}\n{}", display(file), report.text);
+  report.text = fmt::format("{} {}\n{}", what, display(file), report.text);
   return report;
 }
 
@@ -120,15 +109,9 @@ Report inspect_export(const std::filesystem::path& directory) {
                                architecture, dtype);
     if (!versions.empty()) report.text += fmt::format("  made with {}\n", versions);
     const std::string& format = manifest.export_format;
-    if (format == "onnx" || format == "dynamo" || format == "executorch") {
-      const std::filesystem::path path = directory / component.file;
-      const Report file = summary_report(format == "onnx"     ? onnx::read_summary(path)
-                                         : format == "dynamo" ? dynamo::read_summary(path)
-                                                              : executorch::read_summary(path),
-                                         format);
-      row.update(file.json);
-      report.text += file.text;
-    }
+    const Report file = summary_report(summary_of(format, directory / component.file), format);
+    row.update(file.json);
+    report.text += file.text;
     report.json["components"][component.name] = std::move(row);
   }
   return report;

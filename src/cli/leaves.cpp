@@ -76,10 +76,4 @@ std::string leaves_text(const std::vector<LeafSpec>& leaves) {
   return text;
 }
 
-ExportedModel load_export(const std::string& directory, const std::string& device) {
-  RunnerOptions options;
-  options.device = device;
-  return ExportedModel::from_pretrained(directory, "", options);
-}
-
 }  // namespace slipway::cli

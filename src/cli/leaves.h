@@ -15,10 +15,4 @@ Json leaves_json(const std::vector<LeafSpec>& leaves);
 /// One indented line each; runs of leaves that differ in a layer's number only are one line.
 std::string leaves_text(const std::vector<LeafSpec>& leaves);
 
-inline constexpr const char* kDeviceHelp =
-    "cpu, cuda, cuda:1, xpu (Intel GPU); default: cpu, for OpenVINO what it finds";
-
-/// The export of a command: its directory, loaded on a device.
-ExportedModel load_export(const std::string& directory, const std::string& device);
-
 }  // namespace slipway::cli

@@ -15,7 +15,8 @@ namespace slipway::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "Exports Hugging Face models to ONNX without Python, and runs what it wrote.";
+    "Exports Hugging Face models to ONNX, PyTorch, OpenVINO and ExecuTorch without Python, and runs"
+    " what it wrote.";
 constexpr const char* kFooter = R"(
 Typical use:
   slipway export smollm2.gguf exported/          write an ONNX export

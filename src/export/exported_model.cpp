@@ -92,28 +92,41 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
 }
 
-FileSummary summary_of(const std::string& format, const fs::path& file) {
+/// Every file that the component needs; a weight file that stayed behind is named.
+void check_files(const fs::path& file, const FileSummary& summary) {
+  for (const std::string& companion : summary.external_files) {
+    const fs::path weights = file.parent_path() / companion;
+    if (!fs::exists(weights))
+      throw Error(kInvalid,
+                  fmt::format("[export] {} needs its weights in {}, which is missing; move the "
+                              "whole folder, not one file",
+                              display(file), companion));
+    // A pipe would never end, a device has no size.
+    if (!fs::is_regular_file(weights))
+      throw Error(kInvalid, fmt::format("[export] {} needs its weights in {}, which is not a "
+                                        "regular file",
+                                        display(file), companion));
+  }
+}
+
+}  // namespace
+
+FileSummary outline_of(const std::string& format, const fs::path& file) {
   if (format == "onnx") return onnx::read_summary(file);
   if (format == "dynamo") return dynamo::read_summary(file);
   if (format == "openvino") return openvino::read_summary(file);
   if (format == "executorch") return executorch::read_summary(file);
   throw Error(kUnsupported,
               fmt::format("[export] {} is of an export of format '{}', which this build does not "
-                          "run; it runs onnx, dynamo, openvino and executorch",
-                          display(file), format));
+                          "run; it runs {}",
+                          display(file), format, fmt::join(available_formats(), ", ")));
 }
 
-/// Every file that the component needs; a weight file that stayed behind is named.
-void check_files(const fs::path& directory, const std::string& file, const FileSummary& summary) {
-  for (const std::string& companion : summary.external_files)
-    if (!fs::exists((directory / file).parent_path() / companion))
-      throw Error(kInvalid,
-                  fmt::format("[export] {} needs its weights in {}, which is missing; move the "
-                              "whole folder, not one file",
-                              display(directory / file), companion));
+FileSummary summary_of(const std::string& format, const fs::path& file) {
+  FileSummary summary = outline_of(format, file);
+  check_files(file, summary);
+  return summary;
 }
-
-}  // namespace
 
 TemporaryDirectory::TemporaryDirectory() {
   std::string name = (fs::temp_directory_path() / "slipway-XXXXXX").string();
@@ -148,7 +161,6 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
     auto program = std::make_shared<Program::Impl>();
     program->file = summary_of(manifest.export_format, folder / component.file);
     program->file_name = component.file;
-    check_files(folder, component.file, *program->file);
     warn_of_newer(component.metadata);
     impl->components.emplace_back(
         component.name, ExportedComponent{Program(std::move(program)), component.metadata});

@@ -48,6 +48,12 @@ struct ProgramSizes {
   int64_t nodes = 0;
 };
 
+/// The outline of a component's file. Throws Error{kUnsupported} for a format without a reader, and
+/// what the readers throw.
+FileSummary outline_of(const std::string& format, const std::filesystem::path& file);
+/// The same, and every file that it needs is there: Error{kInvalid} names one that is not.
+FileSummary summary_of(const std::string& format, const std::filesystem::path& file);
+
 /// An input or output of a graph as callers see it.
 LeafSpec leaf_of(const std::string& name, const ValueType& type);
 

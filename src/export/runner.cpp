@@ -147,11 +147,18 @@ Tensor cast(const Tensor& value, DType dtype) {
 
 Tensor widened(const Tensor& value) { return cast(value, DType::kF32); }
 
-void check_finite(const std::string& component, const std::string& name, const Tensor& value) {
+void check_finite(const std::string& component, const std::string& name, const Tensor& value,
+                  const ExportMetadata& metadata) {
   if (!is_floating(value.dtype())) return;
   const Tensor wide = widened(value);
   for (const float v : wide.values<float>())
-    if (!std::isfinite(v))
+    if (!std::isfinite(v) && metadata.export_dtype == "float16")
+      throw Error(kUnsupported,
+                  fmt::format("[validate] component '{}', output '{}': a value that is not finite; "
+                              "the model goes beyond the range of float16, export it as bf16 or "
+                              "fp32",
+                              component, name));
+    else if (!std::isfinite(v))
       throw Error(kInternal, fmt::format("[validate] component '{}', output '{}': a value that is "
                                          "not finite; please report this",
                                          component, name));
@@ -220,7 +227,7 @@ void run_round(const std::string& name, const ModelRunner& checked, const Export
   for (size_t i = 0; i < outputs.size(); ++i) {
     check_output(name, checked.outputs()[i], outputs[i].first, outputs[i].second, sizes);
     if (!options.made_up_inputs_may_not_suit)
-      check_finite(name, outputs[i].first, outputs[i].second);
+      check_finite(name, outputs[i].first, outputs[i].second, metadata);
   }
   if (eager != nullptr)
     compare(name, metadata, outputs, (*eager)(eager_inputs(*eager, inputs, sizes)));

@@ -5,8 +5,7 @@
 #include <fstream>
 #include <set>
 
-#include "backends/onnx/read.h"
-#include "backends/openvino/read.h"
+#include "backends/onnx/write.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
 #include "base/parallel.h"
@@ -107,12 +106,8 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
     for (const ManifestComponent& component : manifest.components) {
       std::vector<std::string> named = program_files(manifest.export_format, component.file);
       if (layout != Layout::kSlipway) {
-        const fs::path file = directory / component.file;
-        const bool is_ir = manifest.export_format == "openvino";
-        const FileSummary summary = is_ir ? openvino::read_summary(file) : onnx::read_summary(file);
-        const bool ours =
-            is_ir ? summary.metadata.contains("slipway.version") : summary.producer == "slipway";
-        if (!ours) return files;  // another tool's: the user's own
+        const FileSummary summary = outline_of(manifest.export_format, directory / component.file);
+        if (!summary.producer.starts_with("slipway")) return files;  // another tool's: the user's
         const auto all = files_of(manifest.export_format, component.file, summary);
         named.assign(all.begin(), all.end());
         named.emplace_back(kGenaiConfig);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/log.h"
 #include "checkpoint/config.h"
 #include "generation/growing_state.h"
 #include "generation/stateful_state.h"
@@ -68,7 +69,15 @@ int64_t cache_length(const Decoder& decoder, const DecoderStateOptions& options)
 /// Where frequencies begin to follow the length, of a model with one kind of rotary embedding.
 std::optional<int64_t> rotary_change(const Json& json) {
   if (!json.contains("rope_parameters") && !json.contains("rope_scaling")) return std::nullopt;
-  const RopeParameters rope = Config::from_json(json, "config.json").rope("", 10000.0);
+  RopeParameters rope;
+  try {
+    rope = Config::from_json(json, "config.json").rope("", 10000.0);
+  } catch (const Error& error) {
+    // The graph has its frequencies; other tools add settings to the file that contradict.
+    log::warning_once(
+        fmt::format("what the file says about rotary embeddings is not used: {}", error.what()));
+    return std::nullopt;
+  }
   if (rope.rope_type == "dynamic") return positive(json, "max_position_embeddings");
   if (rope.rope_type == "longrope") return rope.original_max_position_embeddings;
   return std::nullopt;

@@ -49,8 +49,10 @@ class Reader {
   FileSummary read() {
     std::from_chars(net_.attribute("version").value(), net_.attribute("version").value() + 2,
                     summary_.ir_version);
-    summary_.producer = "OpenVINO IR";
     read_information();
+    const auto version = summary_.metadata.find("slipway.version");
+    const bool ours = version != summary_.metadata.end();
+    summary_.producer = ours ? "slipway " + version->second : "OpenVINO";
     for (const auto edge : net_.child("edges").children("edge"))
       sources_[place(edge.attribute("to-layer").value(), edge.attribute("to-port").value())] =
           place(edge.attribute("from-layer").value(), edge.attribute("from-port").value());
@@ -212,9 +214,10 @@ FileSummary read_summary(const std::filesystem::path& path) {
   if (need == 0) return summary;
   const auto weights = std::filesystem::path(path).replace_extension(".bin");
   summary.external_files.insert(weights.filename().string());
-  std::error_code missing;
+  std::error_code missing;  // which callers look for, as for every file beside a graph
   const auto have = std::filesystem::file_size(weights, missing);
-  if (!missing && have < static_cast<uint64_t>(need))
+  if (!missing && std::filesystem::is_regular_file(weights, missing) &&
+      have < static_cast<uint64_t>(need))
     throw Error(kInvalid,
                 fmt::format("[openvino] {} has {} bytes, {} needs {}; it was cut, copy it "
                             "again",

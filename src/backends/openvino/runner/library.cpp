@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "slipway/error.h"
 
@@ -61,6 +62,23 @@ const Library& library() {
   return *made;
 }
 
+std::string reason(std::string_view what) {
+  std::string text;
+  while (!what.empty()) {
+    const size_t end = std::min(what.find('\n'), what.size());
+    std::string_view line = what.substr(0, end);
+    what.remove_prefix(std::min(end + 1, what.size()));
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front())))
+      line.remove_prefix(1);
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
+      line.remove_suffix(1);
+    // Where in OpenVINO's sources it was thrown is of no use to anybody here.
+    const bool place = line.rfind("Exception from src/", 0) == 0 || line.rfind("Check '", 0) == 0;
+    if (!line.empty() && !place) text += (text.empty() ? "" : "; ") + std::string(line);
+  }
+  return text.empty() ? "OpenVINO gives no reason" : text;
+}
+
 std::string find_device(std::string_view name) {
   std::string device = upper(name);
   // With one device there is nothing to choose, and one layer less between it and the caller.
@@ -81,6 +99,9 @@ std::string find_device(std::string_view name) {
     return kind + ":" + list;
   }
   if (!is_there(device)) not_there(name);
+  // What there is one of has no number: CPU.0 is CPU.
+  for (const std::string& has : library().devices)
+    if (device == has + ".0") return has;
   return device;
 }
 
@@ -88,13 +109,15 @@ void rethrow(const std::exception& error, std::string_view where, Stage stage) {
   const std::string_view what = error.what();
   const auto mentions = [&](std::string_view part) { return what.find(part) != what.npos; };
   ErrorKind kind = kInvalid;
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr || mentions("bad_alloc"))
+  const bool memory = mentions("bad_alloc") || mentions("can't alloc") || mentions("out of memory");
+  if (memory || dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      dynamic_cast<const std::system_error*>(&error) != nullptr)
     kind = kEnvironment;
   else if (mentions("not implemented") || mentions("Unsupported property") ||
            mentions("NotImplemented") || mentions("does not support"))
     kind = kUnsupported;
   throw Error(kind, fmt::format("[openvino] {} cannot be {}: {}", where,
-                                stage == Stage::kLoading ? "loaded" : "run", what));
+                                stage == Stage::kLoading ? "loaded" : "run", reason(what)));
 }
 
 }  // namespace slipway::openvino_runner

@@ -23,6 +23,9 @@ const Library& library();
 /// Throws Error{kEnvironment} listing the devices for one that is not there.
 std::string find_device(std::string_view name);
 
+/// What an exception of OpenVINO says, on one line and without the places in its sources.
+std::string reason(std::string_view what);
+
 /// An error of OpenVINO as ours: whose mistake it is depends on what was being done.
 enum class Stage { kLoading, kRunning };
 [[noreturn]] void rethrow(const std::exception& error, std::string_view where, Stage stage);

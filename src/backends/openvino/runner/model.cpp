@@ -43,6 +43,40 @@ auto& find_in(const Map& map, std::string_view name, std::string_view kind,
                                   fmt::join(names, ", ")));
 }
 
+/// What a device computes of what the file asks for: a CPU without float16 would take bfloat16,
+/// which is a tenth as exact.
+std::string computable(ov::Core& core, const std::string& device, const std::string& precision) {
+  if (precision != "f16" || device != "CPU") return precision;
+  const auto has = core.get_property(device, ov::device::capabilities);
+  return std::ranges::find(has, "FP16") != has.end() ? precision : "f32";
+}
+
+/// Properties by themselves, before a model is compiled with them. Throws Error{kUsage} for one
+/// that the device does not take, Error{kEnvironment} for a cache that nothing can be written to.
+void check_properties(const Options& options) {
+  for (const auto& [key, value] : options.properties) {
+    if (key == "CACHE_DIR" && !value.empty()) {
+      std::error_code error;
+      std::filesystem::create_directories(value, error);
+      if (error)
+        throw Error(kEnvironment, fmt::format("[openvino] cannot make the folder CACHE_DIR {}: {}",
+                                              value, error.message()));
+    }
+    if (options.device.find_first_of(":,") != std::string::npos || options.device == "AUTO")
+      continue;  // each device of a list has its own
+    try {
+      ov::Core core;
+      core.set_property(options.device, {{key, value}});
+      core.get_property(options.device, ov::supported_properties);  // now it is looked at
+    } catch (const std::exception& e) {
+      const std::string why = reason(e.what());
+      const size_t last = why.rfind("; ");  // before it: that the device cannot be made
+      throw Error(kUsage, fmt::format("[openvino] got the session option {}={}: {}", key, value,
+                                      last == why.npos ? why : why.substr(last + 2)));
+    }
+  }
+}
+
 }  // namespace
 
 Model::Model(const std::filesystem::path& path, std::string_view options)
@@ -82,10 +116,11 @@ void Model::compile(const std::filesystem::path& path, std::string_view text) {
   // The plug-in of the CPU does not obey what the file says, and picks bfloat16 by itself.
   if (const std::string precision = info_text(*model, "runtime_options", kPrecision);
       !precision.empty())
-    whole[kPrecision] = precision;
+    whole[kPrecision] = computable(core, options.device, precision);
   if (options.device == "CPU") whole.insert(cpu.begin(), cpu.end());
   else if (options.device.rfind("AUTO", 0) == 0 && !cpu.empty())
     whole.insert(ov::device::properties("CPU", cpu));
+  check_properties(options);
   for (const auto& [key, value] : options.properties) whole[key] = value;
   const HugePages pages;
   compiled_ = core.compile_model(model, options.device, whole);
