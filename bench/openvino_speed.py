@@ -33,6 +33,7 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("gguf")
     parser.add_argument("python")
+    parser.add_argument("--reference", help="a directory that openvino_peers.py exported; default: made here")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--prompt-length", type=int, default=512)
     parser.add_argument("--new-tokens", type=int, default=128)
@@ -41,10 +42,12 @@ def main():
     peers = HERE / "openvino_peers.py"
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory() as folder:
-        ours, theirs = pathlib.Path(folder) / "ours", pathlib.Path(folder) / "reference"
+        ours = pathlib.Path(folder) / "ours"
+        theirs = options.reference or pathlib.Path(folder) / "reference"
         subprocess.run([options.tool, "export", options.gguf, ours, "--layout", "openvino-genai", "--no-validate"],
                        **quiet)
-        subprocess.run([options.python, peers, "export", options.gguf, theirs], **quiet)
+        if not options.reference:
+            subprocess.run([options.python, peers, "export", options.gguf, theirs], **quiet)
         commands = {}
         for precision in PRECISIONS:
             properties = [f"{key}={precision}" for key in ("INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION")]

@@ -41,6 +41,21 @@ TEST(FaultOutput, ANameThatLooksLikeAFlag) {
   EXPECT_TRUE(fs::exists(t / "-out/model.onnx"));
 }
 
+// A folder is replaced as a whole: whoever works in it would stand in the old one.
+TEST(FaultOutput, TheWorkingFolderIsRefused) {
+  const TestFolder t;
+  t.write("here/below/mine.txt", "mine");
+  for (const char* out : {".", "..", "./"}) {
+    const ToolResult result =
+        run_tool({"export", "--no-validate", golden::folder("bert-base").string(), out}, [&] {
+          if (::chdir((t / "here/below").c_str()) != 0) ::_exit(125);
+        });
+    EXPECT_EQ(result.code, 2) << out;
+    EXPECT_TRUE(contains(result.err, "name a folder inside it"));
+    EXPECT_TRUE(fs::exists(t / "here/below/mine.txt"));
+  }
+}
+
 TEST(FaultOutput, ExportingIntoTheCheckpointKeepsIt) {
   const TestFolder t;
   Draft draft = Draft::golden("llama-causal-lm");

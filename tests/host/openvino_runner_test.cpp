@@ -1,6 +1,8 @@
 // OpenVINO's runner: faults, devices, states of calls, threads, what a saved export may overwrite.
 #include <fmt/format.h>
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <thread>
 
@@ -57,6 +59,34 @@ TEST(OpenVINORunner, NamesWeightsThatAreMissingOrCut) {
                "its weights openvino_model.bin are missing"));
 }
 
+// Opening a pipe would wait for ever.
+TEST(OpenVINORunner, RefusesPipes) {
+  for (const char* file : {"openvino_model.bin", "openvino_model.xml", "config.json"}) {
+    const TestFolder t;
+    const fs::path out = save_llama(t / "out");
+    fs::remove(out / file);
+    ASSERT_EQ(::mkfifo((out / file).c_str(), 0600), 0);
+    const std::string error = error_of(kInvalid, [&] { ExportedModel::from_pretrained(out); });
+    EXPECT_TRUE(contains(error, file));
+    EXPECT_TRUE(contains(error, "not a regular file"));
+  }
+}
+
+// A CPU without float16 would compute in bfloat16, which is a tenth as exact.
+TEST(OpenVINORunner, ComputesFloat16ModelsNoWorseThanTheirWeights) {
+  const TestFolder t;
+  const auto config = golden::config_of("openvino");
+  const auto model = PreTrainedModel::from_pretrained(
+      golden::folder("llama-causal-lm"), "text-generation", ModelOptions{.dtype = DType::kF16});
+  OpenVINOExporter()
+      .export_model(model, model.example_inputs(), *config)
+      .save_pretrained(t / "out");
+  const auto inputs = read_safetensors(golden::folder("llama-causal-lm") / "inputs.safetensors");
+  const auto want = read_safetensors(golden::folder("llama-causal-lm") / "outputs.safetensors");
+  const Tensor got = ExportedModel::from_pretrained(t / "out")(inputs)[0].second;
+  EXPECT_LE(decoders::difference_where(got, want.at("logits"), inputs.at("attention_mask")), 0.01);
+}
+
 TEST(OpenVINORunner, RefusesEveryDamageToTheGraph) {
   const TestFolder t;
   const fs::path out = save_llama(t / "out"), graph = out / "openvino_model.xml";
@@ -92,7 +122,7 @@ TEST(OpenVINORunner, ListsTheDevicesThatThereAre) {
     EXPECT_TRUE(contains(message, fmt::format("there is no device '{}'", device))) << message;
     EXPECT_TRUE(contains(message, "it has CPU")) << message;
   }
-  for (const char* device : {"", "cpu", "CPU", "auto", "HETERO:CPU"})
+  for (const char* device : {"", "cpu", "CPU", "cpu:0", "auto", "HETERO:CPU"})
     EXPECT_EQ(on_device(out, device)(three_tokens()).size(), 1u) << device;
 }
 
@@ -106,8 +136,19 @@ TEST(OpenVINORunner, TakesPropertiesAndACacheOfCompiledModels) {
   EXPECT_FALSE(fs::is_empty(t / "cache"));
   const auto again = ExportedModel::from_pretrained(out, "", options)(three_tokens());
   EXPECT_TRUE(cases::same_bits(first[0].second, again[0].second));
-  options.session_options = {{"NO_SUCH_PROPERTY", "1"}};
-  EXPECT_NE(failure([&] { ExportedModel::from_pretrained(out, "", options); }).first, kInternal);
+  const auto refused = [&](const char* key, const char* value) {
+    options.session_options = {{key, value}};
+    return failure([&] { ExportedModel::from_pretrained(out, "", options); });
+  };
+  for (const auto& [key, value] :
+       {std::pair{"NO_SUCH_PROPERTY", "1"}, std::pair{"INFERENCE_PRECISION_HINT", "f11"}}) {
+    const auto [kind, message] = refused(key, value);
+    EXPECT_EQ(kind, kUsage);
+    EXPECT_TRUE(contains(message, fmt::format("the session option {}={}: ", key, value)));
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+  t.write("file", "");
+  EXPECT_EQ(refused("CACHE_DIR", (t / "file" / "cache").c_str()).first, kEnvironment);
 }
 
 // A mapped file that is written to ends the process: the runner has read it.
