@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "backends/executorch/read.h"
 #include "backends/onnx/read.h"
 #include "backends/openvino/read.h"
 #include "base/mapped_file.h"
@@ -71,6 +72,14 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
     if (!fs::exists(folder / file)) write_text(folder / file, "");
 }
 
+void check_own_layout(const ExportedModel::Impl& exported) {
+  for (const auto& [name, component] : exported.components)
+    if (const auto& fresh = component.program.impl().fresh)
+      if (fresh->layout() != Layout::kSlipway)
+        throw Error(kUsage, fmt::format("[layout] the program of '{}' is one for {}; save it so",
+                                        name, layout_name(fresh->layout())));
+}
+
 /// The components as they are, and export.json where they have one.
 void write_components(const ExportedModel::Impl& exported, const fs::path& folder) {
   Manifest manifest;
@@ -108,10 +117,12 @@ std::vector<std::string> files_of_older(const fs::path& directory) {
       std::vector<std::string> named = program_files(manifest.export_format, component.file);
       if (layout != Layout::kSlipway) {
         const fs::path file = directory / component.file;
-        const bool is_ir = manifest.export_format == "openvino";
-        const FileSummary summary = is_ir ? openvino::read_summary(file) : onnx::read_summary(file);
-        const bool ours =
-            is_ir ? summary.metadata.contains("slipway.version") : summary.producer == "slipway";
+        const std::string& format = manifest.export_format;
+        const FileSummary summary = format == "openvino"     ? openvino::read_summary(file)
+                                    : format == "executorch" ? executorch::read_summary(file)
+                                                             : onnx::read_summary(file);
+        const bool ours = format == "openvino" ? summary.metadata.contains("slipway.version")
+                                               : summary.producer.starts_with("slipway");
         if (!ours) return files;  // another tool's: the user's own
         const auto all = files_of(manifest.export_format, component.file, summary);
         named.assign(all.begin(), all.end());
@@ -157,6 +168,7 @@ fs::path Program::save(const fs::path& folder, const std::string& component) con
 void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
   const bool other = options.layout != Layout::kSlipway && options.layout != impl_->layout;
   if (other) check_layout(*impl_, options.layout);  // what cannot be is refused before it is begun
+  else check_own_layout(*impl_);
   StagedDirectory staged(directory);
   for (const CompanionFile& companion : impl_->companions) {
     fs::create_directories((staged.path() / companion.name).parent_path());
