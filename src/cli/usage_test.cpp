@@ -85,6 +85,34 @@ TEST(Usage, ExportsForGenerationWithoutKernelsAreWrittenAndNotValidated) {
   EXPECT_TRUE(contains(run.err, "not validated"));
 }
 
+TEST(Usage, FlagsOfExecutorchAreRecordedAndBelongToItsFormat) {
+  const TestFolder folder;
+  const std::string model = SLIPWAY_SOURCE_DIR "/tests/golden/models/llama-causal-lm";
+  const std::string out = (folder.path() / "out").string();
+  const std::pair<const char*, const char*> fields[] = {
+      {"--no-alloc-graph-input", "alloc_graph_input"},
+      {"--no-alloc-graph-output", "alloc_graph_output"},
+      {"--no-alloc-mutable-buffers", "alloc_mutable_buffers"}};
+  for (const auto& [flag, field] : fields) {
+    for (const char* format : {"onnx", "dynamo", "openvino"}) {
+      const ToolResult other = run_tool({"export", model, out, "--format", format, flag});
+      EXPECT_EQ(other.code, 2) << format << other.err;
+      EXPECT_TRUE(contains(other.err, std::string(flag) + " is about ExecuTorch")) << other.err;
+    }
+    const ToolResult run = run_tool({"export", model, out, "--format", "executorch", flag});
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_TRUE(contains(run.out, "model.pte")) << run.out;
+    const Json manifest = Json::parse(TestFolder::read(folder / "out" / "export.json"));
+    const Json& config = manifest["components"].begin().value()["metadata"]["export_config"];
+    for (const auto& [of, name] : fields) EXPECT_EQ(config[name], name != std::string(field));
+  }
+  EXPECT_EQ(run_tool({"export", model, out, "--backend", "xnnpack"}).code, 2);
+  const ToolResult backend =
+      run_tool({"export", model, out, "--format", "executorch", "--backend", "coreml"});
+  EXPECT_EQ(backend.code, 4);
+  EXPECT_TRUE(contains(backend.err, "coreml"));
+}
+
 TEST(Usage, ErrorsOfTheInputHaveTheirOwnCodes) {
   const TestFolder folder;
   folder.write("config.json", R"({"model_type": "perceptron"})");
@@ -141,7 +169,7 @@ TEST(Lists, ModelsAndFormats) {
   }
   EXPECT_TRUE(found) << models;
   EXPECT_EQ(run_tool({"--json", "formats"}).json()["formats"],
-            Json::array({"onnx", "dynamo", "openvino"}));
+            Json::array({"onnx", "dynamo", "openvino", "executorch"}));
   EXPECT_TRUE(contains(run_tool({"models"}).out, "bert\n"));
 }
 
