@@ -59,3 +59,4 @@ for archive in tests/golden/pt2/{reference,more}.tar.xz; do tar xJf "$archive" -
 SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/programs \
   build/release/bin/core_tests --gtest_filter=ExecutorchModels.* > /dev/null
 "$runtime/bin/python" tests/interop/executorch_models.py "$cases/models" "$cases/programs"
+"$runtime/bin/python" tests/interop/executorch_llm.py "$tool"

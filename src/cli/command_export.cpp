@@ -36,10 +36,10 @@ Examples:
                                                             a cache of fixed slots, written in place
   slipway export llama/ out/ --layout genai                 a folder for onnxruntime-genai
   slipway export llama/ out/ --layout openvino-genai        IR with its tokenizer, for OpenVINO GenAI
-  slipway export llama/ out/ --layout executorch-llm        a .pte for ExecuTorch's LLM runner
   slipway export llama/ out/ --format dynamo                a .pt2 that torch.export.load opens
   slipway export llama/ out/ --format openvino              IR: openvino_model.xml and .bin
   slipway export llama/ out/ --format executorch            a .pte for ExecuTorch, with XNNPACK
+  slipway export llama/ out/ --layout executorch-llm        a .pte for ExecuTorch's LLM runner
   slipway export traced/model.pt2 out/                      a program that torch.export saved
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
 
