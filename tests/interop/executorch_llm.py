@@ -1,7 +1,9 @@
-"""Generates with `slipway export --layout executorch-llm` in executorch.runtime: executorch_llm.py SLIPWAY.
+"""Generates with `slipway export --layout executorch-llm` in ExecuTorch's LLM runner and in executorch.runtime.
+
+    python executorch_llm.py SLIPWAY
 
 Tokens must be those of the reference: SmolLM2's and the tiny decoders'. Prompts are read in one call and one token at a
-time. Metadata methods are compared with config.json.
+time. Metadata methods are compared with config.json. The runner gives SmolLM2's text, with the tokenizer of the folder.
 """
 
 import json
@@ -10,6 +12,7 @@ import sys
 import tempfile
 
 import torch
+from executorch.extension.llm.runner._llm_runner import GenerationConfig, TextLLMRunner
 from executorch.runtime import Runtime
 
 from checks import check, finish, slipway
@@ -69,6 +72,18 @@ def check_model(name, source, cases, never, folder):
             check(got == want, f"{name}, case {i}, {piece} tokens a call: {got}, not {want}")
 
 
+def check_runner(name, folder, cases):
+    runner = TextLLMRunner(str(folder / name / "model.pte"), str(folder / name / "tokenizer.json"))
+    settings = GenerationConfig()
+    settings.temperature, settings.echo = 0.0, False
+    for case in cases:
+        settings.max_new_tokens = len(case["new_ids"])
+        parts = []
+        runner.reset()
+        runner.generate(case["text"], settings, parts.append)
+        check("".join(parts) == case["new_text"], f"{name}: the runner's text is {''.join(parts)!r}, not {case['new_text']!r}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
@@ -81,9 +96,11 @@ def main():
             check_model(decoder, source, cases, ends, folder)
         if SMOLLM2.exists():
             cases = json.loads((GOLDEN / "reference" / "smollm2.json").read_text())["cases"]
-            short = [(c["input_ids"], c["new_ids"]) for c in cases if len(c["input_ids"]) + len(c["new_ids"]) <= SLOTS]
-            check(short, "SmolLM2 has no case that fits the slots")
-            check_model("smollm2", SMOLLM2, short, [], folder)
+            short = [case for case in cases if len(case["input_ids"]) + len(case["new_ids"]) <= SLOTS]
+            check_model("smollm2", SMOLLM2, [(case["input_ids"], case["new_ids"]) for case in short], [], folder)
+            texts = [case for case in short if case["messages"] is None]
+            check(texts, "no case of SmolLM2 fits the slots")
+            check_runner("smollm2", folder, texts)
         else:
             print("SmolLM2 is not there and was not checked")
     return finish()
