@@ -175,8 +175,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
 }  // namespace
 
 void add_export(CLI::App& app, Globals& globals) {
-  CLI::App* command =
-      app.add_subcommand("export", "Write a checkpoint for ONNX, PyTorch, OpenVINO or ExecuTorch");
+  CLI::App* command = app.add_subcommand(
+      "export", "Write a checkpoint as an ONNX, PyTorch, OpenVINO or ExecuTorch export");
   command->footer(kFooter);
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")
@@ -190,8 +190,8 @@ void add_export(CLI::App& app, Globals& globals) {
                              "token-classification", "question-answering"}))
       ->capture_default_str();
   command->add_option("--layout", options->layout, "Whose directory to write")
-      ->check(CLI::IsMember(
-          {"slipway", "genai", "optimum", "transformers.js", "openvino-genai", "executorch-llm"}))
+      ->check(CLI::IsMember({"slipway", "genai", "optimum", "transformers.js", "openvino-genai",
+                             "executorch-llm"}))
       ->capture_default_str();
   command->add_flag("--static", options->is_static, "Fix every size; needs the two below");
   command->add_option("--batch-size", options->batch_size, "Rows")

@@ -137,8 +137,11 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
 
 ExportedComponent export_llm(const PreTrainedModel& model, const ExecutorchConfig& config) {
   if (config.dynamic_shapes)
+    throw Error(kUsage, "[executorch] llm_slots sets every size; leave dynamic_shapes out");
+  if (!config.alloc_graph_output || !config.alloc_mutable_buffers)
     throw Error(kUsage,
-                "[executorch] llm_slots sets every size; leave dynamic_shapes out");
+                "[executorch] ExecuTorch's LLM runner gives outputs and buffers no memory; leave "
+                "alloc_graph_output and alloc_mutable_buffers on with llm_slots");
   const int64_t slots = llm_slots(model, *config.llm_slots);
   ExportedProgram program = build(model, llm_build_options(model, slots));
   Extras extras{make_llm_program(program, slots), llm_methods(model, slots)};

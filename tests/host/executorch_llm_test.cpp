@@ -161,6 +161,15 @@ TEST(ExecutorchLlmLayout, RefusesWhatTheRunnerCannotUse) {
   refuses(kUsage, "need 3 to 64", [] { export_llm("llama-causal-lm", 2); });
   refuses(kUnsupported, "needs text-generation-with-past",
           [] { export_llm("llama-causal-lm", 8, "text-generation"); });
+  for (const auto flag :
+       {&ExecutorchConfig::alloc_graph_output, &ExecutorchConfig::alloc_mutable_buffers})
+    refuses(kUsage, "gives outputs and buffers no memory", [&] {
+      ExecutorchConfig config;
+      config.llm_slots = 8;
+      config.*flag = false;
+      const auto model = PreTrainedModel::from_pretrained(golden::folder("llama-causal-lm"), "auto");
+      ExecutorchExporter().export_model(model, model.example_inputs(), config);
+    });
   refuses(kUsage, "'llm_slots' must be a number of slots", [] {
     AutoExportConfig::from_dict(R"({"export_format": "executorch", "llm_slots": -1})");
   });
