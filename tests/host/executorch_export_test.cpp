@@ -51,10 +51,9 @@ TEST(ExecutorchExport, BackendsThatAreNotBuiltInAreRefused) {
   for (const char* backend : {"cuda", "mlx", ""}) {
     ExecutorchConfig config;
     config.backend = backend;
-    decoders::refused(kUnsupported,
-                      "'" + config.backend + "' is not built in; available: xnnpack", [&] {
-                        ExecutorchExporter().export_model(model, model.example_inputs(), config);
-                      });
+    decoders::refused(
+        kUnsupported, "'" + config.backend + "' is not built in; available: xnnpack",
+        [&] { ExecutorchExporter().export_model(model, model.example_inputs(), config); });
   }
   decoders::refused(kUsage, "ExecutorchExporter needs an ExecutorchConfig", [&] {
     ExecutorchExporter().export_model(model, model.example_inputs(), OnnxConfig());
@@ -92,13 +91,15 @@ TEST(ExecutorchExport, TheFlagsSayWhoOwnsInputsAndOutputs) {
       for (const auto& port : method.outputs) EXPECT_EQ(port.planned, output) << port.name;
       arena[{input, output}] = method.arena_total();
       const auto got = golden::by_name(exported(inputs));
-      EXPECT_LE(golden::max_difference(got.at("logits"), want.at("logits"),
-                                       [&](int64_t at) {
-                                         const auto& mask = inputs.at("attention_mask");
-                                         return mask.values<int64_t>()[static_cast<size_t>(
-                                                    at / want.at("logits").dim(2))] != 0;
-                                       }),
-                decoders::kTolerance);
+      EXPECT_LE(
+          golden::max_difference(
+              got.at("logits"), want.at("logits"),
+              [&](int64_t at) {
+                const auto& mask = inputs.at("attention_mask");
+                return mask.values<int64_t>()[static_cast<size_t>(at / want.at("logits").dim(2))] !=
+                       0;
+              }),
+          decoders::kTolerance);
     }
   EXPECT_LE((arena[{false, true}]), (arena[{true, true}]));  // ids share others' memory
   EXPECT_LT((arena[{true, false}]), (arena[{true, true}]));
@@ -176,8 +177,8 @@ TEST_P(ExecutorchInPlace, DecodesAtTheSameAddressesWithAllFlagsOff) {
   options.multi_token_decode = true;
   options.generation_config.cache_implementation = "static";
   options.generation_config.max_cache_len = 32;
-  const decoders::Fixture made(ExecutorchExporter().export_for_generation(
-      model, model.example_inputs(), config, options));
+  const decoders::Fixture made(
+      ExecutorchExporter().export_for_generation(model, model.example_inputs(), config, options));
   const MethodOutline method = outline(made.exported(), "decode");
   for (const auto& port : method.inputs) EXPECT_FALSE(port.planned) << port.name;
   // Each output of the cache is its input: one value of the method, one memory of the caller.
@@ -215,11 +216,11 @@ Inputs ids_of(int64_t rows, int64_t length) {
 TEST(ExecutorchExport, DefaultBoundsAreChosenPrintedAndKept) {
   const auto model = PreTrainedModel::from_pretrained(golden::folder("bert-base"));
   testing::internal::CaptureStderr();
-  const auto exported =
-      ExecutorchExporter().export_model(model, ids_of(2, 6), dynamic_config());
+  const auto exported = ExecutorchExporter().export_model(model, ids_of(2, 6), dynamic_config());
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(contains(said, "memory is planned for batch_size <= 8; give other bounds in "
-                             "dynamic_shapes"));
+  EXPECT_TRUE(contains(said,
+                       "memory is planned for batch_size <= 8; give other bounds in "
+                       "dynamic_shapes"));
   EXPECT_NO_THROW(exported(ids_of(8, 6)));
   decoders::refused(kInvalid, "batch_size", [&] { exported(ids_of(9, 6)); });
 }

@@ -35,7 +35,8 @@ void* counted(void* to, const void* from, size_t size) {
 }
 
 __attribute__((constructor)) void begin() {
-  if (const char* text = std::getenv("SLIPWAY_COPY_LARGE")) least = std::strtoull(text, nullptr, 10);
+  if (const char* text = std::getenv("SLIPWAY_COPY_LARGE"))
+    least = std::strtoull(text, nullptr, 10);
   next = reinterpret_cast<Copy>(::dlsym(RTLD_NEXT, "memmove"));
 }
 
