@@ -1,13 +1,14 @@
 """ExecuTorch exports between Slipway and the Python reference, both ways. Run by tools/interop.sh.
 
-    python executorch_reference.py SLIPWAY
+    python executorch_reference.py SLIPWAY [NAME...]
 
 For every golden case the reference's loader runs our export in Python's executorch.runtime and gives eager's numbers at
 several batch sizes, lengths and paddings; for decoders also prefill and decode with a growing cache, and the golden
-tokens with a static one. Slipway loads what the reference exports of llama and bert: it gives the golden outputs and
-generates the golden tokens.
+tokens with a static one. Slipway loads and runs what the reference exports of llama and bert, plain, and prompt and
+steps with either cache. It does not generate with it: such a file says of no size that it is fixed.
 """
 
+import copy
 import json
 import logging
 import pathlib
@@ -106,7 +107,10 @@ def static(folder, reference, scratch):
     runner = exported.runners["decode"]
     generated = json.loads((folder / "generate.json").read_text())
     prompt = torch.tensor(generated["prompt"]["input_ids"]).expand(ROWS, -1)
-    cache = transformers.StaticCache(config=reference.config, max_cache_len=SLOTS)
+    # Exports keep all tokens of sliding layers too: their windows are in the masks.
+    config = copy.deepcopy(reference.config)
+    config.sliding_window = config.layer_types = None
+    cache = transformers.StaticCache(config=config, max_cache_len=SLOTS)
     heads = getattr(reference.config, "num_key_value_heads", None) or reference.config.num_attention_heads
     cache.early_initialization(ROWS, heads, reference.config.head_dim, torch.float32, "cpu")
     names = [f"attention_mask.{k}" for k in runner_masks(runner)] or ["attention_mask"]
@@ -136,38 +140,57 @@ def runner_masks(runner):
     return list(spec.context) if spec.num_leaves > 1 or spec.context else []
 
 
-def ours_runs_theirs(folder, meta, reference, scratch):
-    causal = meta["head"] == "causal-lm"
-    inputs, golden = load_file(folder / "inputs.safetensors"), load_file(folder / "outputs.safetensors")
+def run_ours(out, call, scratch, *options):
+    """What `slipway run` gives."""
+    given, made = scratch / "given.safetensors", scratch / "made.safetensors"
+    save_file({k: v.contiguous() for k, v in call.items()}, given)
+    slipway("run", out, "--inputs", given, "--outputs", made, *options)
+    return load_file(made)
+
+
+def ours_runs_theirs(folder, inputs, reference, scratch):
+    golden = load_file(folder / "outputs.safetensors")
     reference.config.use_cache = False
     out = scratch / "theirs"
     ExecutorchExporter().export(reference, dict(inputs), config=ExecutorchConfig(dynamic=True)).save_pretrained(out)
-    given, made = scratch / "given.safetensors", scratch / "made.safetensors"
-    save_file(inputs, given)
-    slipway("run", out, "--inputs", given, "--outputs", made)
-    got = load_file(made)
+    reference.config.use_cache = True
+    got = run_ours(out, inputs, scratch)
     for leaf in set(got) & set(golden):
         close(got[leaf], golden[leaf], kept(inputs["attention_mask"], got[leaf]), f"{folder.name}, theirs: {leaf}")
     check(bool(set(got) & set(golden)), f"{folder.name}, theirs in ours: outputs {sorted(got)}")
-    if not causal:
-        return
-    reference.config.use_cache = True
-    generated = json.loads((folder / "generate.json").read_text())
-    prompt = torch.tensor(generated["prompt"]["input_ids"])
-    save_file({"input_ids": prompt}, given)
-    count = len(generated["new_tokens"])
-    slots = GenerationConfig(cache_implementation="static", max_cache_len=SLOTS)
-    # With a growing cache their files say of no dimension that it is fixed: Slipway refuses to generate with them.
+
+
+def ours_steps_theirs(folder, reference, scratch):
+    """Prompt and steps on a cache, growing and static, in the program's memory and in the caller's."""
+    prompt = torch.tensor(json.loads((folder / "generate.json").read_text())["prompt"]["input_ids"])
+    with torch.no_grad():
+        want = reference(prompt).logits
+    every, length = torch.tensor(True), prompt.shape[1]
+    positions, slots = torch.arange(length)[None], torch.arange(SLOTS)
     flags = {f"alloc_{part}": False for part in ("graph_input", "graph_output", "mutable_buffers")}
-    for name, config in (("arena", ExecutorchConfig(dynamic=True)),
-                         ("caller", ExecutorchConfig(dynamic=True, **flags))):
+    static_config = GenerationConfig(cache_implementation="static", max_cache_len=SLOTS)
+    for name, given, options in (("growing", {}, {}), ("static", {}, {"generation_config": static_config}),
+                                 ("caller", flags, {"generation_config": static_config})):
+        out, what = scratch / name, f"{folder.name}, theirs, {name}"
         ExecutorchExporter().export_for_generation(
-            reference, {"input_ids": prompt, "attention_mask": torch.ones_like(prompt)}, config=config,
-            multi_token_decode=True, generation_config=slots).save_pretrained(scratch / name)
-        said = json.loads(slipway("generate", scratch / name, "--inputs", given, "--max-new-tokens", count,
-                                  "--min-new-tokens", count, "--json"))
-        check(said["new_ids"][0] == generated["new_tokens"],
-              f"{folder.name}, theirs, {name}: {said['new_ids'][0]}, need {generated['new_tokens']}")
+            reference, {"input_ids": prompt, "attention_mask": torch.ones_like(prompt)},
+            config=ExecutorchConfig(dynamic=True, **given), multi_token_decode=True, **options).save_pretrained(out)
+        cache = {}
+        if options:
+            heads, size = reference.config.num_key_value_heads, reference.config.head_dim
+            for layer in range(reference.config.num_hidden_layers):
+                for part in ("keys", "values"):
+                    cache[f"past_key_values.layers.{layer}.{part}"] = torch.zeros(1, heads, SLOTS, size)
+                cache[f"past_key_values.layers.{layer}.cumulative_length"] = torch.tensor(0)
+        # The prompt but two tokens, then one, then the last.
+        for begin, end in ((0, length - 2), (length - 2, length - 1), (length - 1, length)):
+            at = positions[:, begin:end]
+            mask = (slots <= at[0][:, None])[None, None] if options else torch.ones(1, end, dtype=torch.long)
+            component = "decode" if options or begin > 0 else "prefill"
+            got = run_ours(out, {"input_ids": prompt[:, begin:end], "attention_mask": mask, "position_ids": at, **cache},
+                           scratch, "--component", component)
+            cache = {leaf: value for leaf, value in got.items() if leaf.startswith("past_key_values")}
+            close(got["logits"], want[:, begin:end], every, f"{what}: tokens {begin} to {end}")
 
 
 def main():
@@ -176,6 +199,8 @@ def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as name:
         for folder in sorted(p for p in GOLDEN.iterdir() if (p / "meta.json").exists()):
+            if sys.argv[2:] and folder.name not in sys.argv[2:]:
+                continue
             scratch = pathlib.Path(name) / folder.name
             scratch.mkdir()
             meta = json.loads((folder / "meta.json").read_text())
@@ -185,7 +210,9 @@ def main():
                 growing(folder, reference, scratch)
                 static(folder, reference, scratch)
             if folder.name in THEIRS:
-                ours_runs_theirs(folder, meta, reference, scratch)
+                ours_runs_theirs(folder, load_file(folder / "inputs.safetensors"), reference, scratch)
+                if meta["head"] == "causal-lm":
+                    ours_steps_theirs(folder, reference, scratch)
     return finish()
 
 
