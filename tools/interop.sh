@@ -61,3 +61,4 @@ SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/progr
   build/release/bin/core_tests --gtest_filter=ExecutorchModels.* > /dev/null
 "$runtime/bin/python" tests/interop/executorch_models.py "$cases/models" "$cases/programs"
 "$runtime/bin/python" tests/interop/executorch_reference.py "$tool"
+"$runtime/bin/python" tests/interop/executorch_llm.py "$tool"

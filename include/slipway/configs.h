@@ -65,6 +65,11 @@ struct ExecutorchConfig : ExportConfig {
   bool alloc_graph_output = true;
   /// Whether mutable buffers have memory in the program. Otherwise the caller gives it.
   bool alloc_mutable_buffers = true;
+  /// Set: a program for ExecuTorch's LLM runner, to be saved as Layout::kExecutorchLlm. One row,
+  /// input_ids [1, s] and cache_position [s] in, the last token's logits [1, 1, vocabulary] out; a
+  /// static cache of so many slots is in mutable buffers. 0: max_position_embeddings, 2048 at most.
+  /// Recorded where it is set.
+  std::optional<int64_t> llm_slots;
 };
 
 /// How a graph names its inputs and outputs.

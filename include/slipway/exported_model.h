@@ -101,6 +101,7 @@ enum class Layout {
   kOptimum,         ///< for Optimum's ORTModel classes
   kTransformersJs,  ///< the graph in onnx/, for transformers.js
   kOpenvinoGenai,   ///< IR with a tokenizer of its own, for OpenVINO GenAI and Optimum Intel
+  kExecutorchLlm,   ///< a program of llm_slots, for ExecuTorch's LLM runner
 };
 
 struct SaveOptions {

@@ -39,6 +39,7 @@ Examples:
   slipway export llama/ out/ --format dynamo                a .pt2 that torch.export.load opens
   slipway export llama/ out/ --format openvino              IR: openvino_model.xml and .bin
   slipway export llama/ out/ --format executorch            a .pte for ExecuTorch, with XNNPACK
+  slipway export llama/ out/ --layout executorch-llm        a .pte for ExecuTorch's LLM runner
   slipway export traced/model.pt2 out/                      a program that torch.export saved
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
 
@@ -174,8 +175,8 @@ void export_checkpoint(const ExportOptions& options, bool json) {
 }  // namespace
 
 void add_export(CLI::App& app, Globals& globals) {
-  CLI::App* command = app.add_subcommand(
-      "export", "Write a checkpoint as an ONNX, PyTorch, OpenVINO or ExecuTorch export");
+  CLI::App* command =
+      app.add_subcommand("export", "Write a checkpoint for ONNX, PyTorch, OpenVINO or ExecuTorch");
   command->footer(kFooter);
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("CHECKPOINT", options->checkpoint, "Checkpoint folder, .gguf or .pt2 file")
@@ -189,7 +190,8 @@ void add_export(CLI::App& app, Globals& globals) {
                              "token-classification", "question-answering"}))
       ->capture_default_str();
   command->add_option("--layout", options->layout, "Whose directory to write")
-      ->check(CLI::IsMember({"slipway", "genai", "optimum", "transformers.js", "openvino-genai"}))
+      ->check(CLI::IsMember(
+          {"slipway", "genai", "optimum", "transformers.js", "openvino-genai", "executorch-llm"}))
       ->capture_default_str();
   command->add_flag("--static", options->is_static, "Fix every size; needs the two below");
   command->add_option("--batch-size", options->batch_size, "Rows")
@@ -208,6 +210,14 @@ void add_export(CLI::App& app, Globals& globals) {
                     "OpenVINO: store float32 weights as float16 where their values fit");
   command->add_flag("--stateless", options->stateless,
                     "OpenVINO: caches as inputs and outputs, not as variables");
+  command->add_option("--backend", options->backend,
+                      "ExecuTorch: what computes the parts of a graph that it can: xnnpack");
+  command->add_flag("--no-alloc-graph-input", options->no_alloc_input,
+                    "ExecuTorch: inputs are used where the caller has them, not copied");
+  command->add_flag("--no-alloc-graph-output", options->no_alloc_output,
+                    "ExecuTorch: the caller gives outputs their memory");
+  command->add_flag("--no-alloc-mutable-buffers", options->no_alloc_buffers,
+                    "ExecuTorch: the caller gives mutable buffers their memory");
   command->add_option("--disable-pass", options->disabled_passes,
                       "Leave out an optimization; `slipway formats --passes` lists them");
   command->add_flag("--generation", options->generation,
@@ -216,7 +226,7 @@ void add_export(CLI::App& app, Globals& globals) {
                     "Let decode take any number of tokens; needs --generation");
   command
       ->add_option("--static-cache", options->static_cache,
-                   "Slots of a cache that does not grow; needs --generation")
+                   "Slots of a cache that does not grow; needs --generation or executorch-llm")
       ->check(CLI::Range(int64_t{3}, int64_t{1} << 31));
   command->add_flag("--allow-python", options->allow_python,
                     "Trace model types that have no native file with your PyTorch");

@@ -16,6 +16,7 @@ namespace slipway::cli {
 namespace {
 
 constexpr const char* kWithPast = "text-generation-with-past";
+constexpr std::string_view kLlmLayout = "executorch-llm";
 
 DType dtype_of(const std::string& name) {
   if (name == "fp32") return DType::kF32;
@@ -36,10 +37,15 @@ void check_options(const ExportOptions& options) {
     throw Error(kUsage,
                 "[export] --static and --dynamic-shapes exclude each other: with "
                 "--dynamic-shapes, axes that it does not list are fixed");
-  if (!options.generation && (options.multi_token_decode || options.static_cache))
+  const bool slots_of_llm = options.layout == kLlmLayout && !options.multi_token_decode;
+  if (!options.generation && !slots_of_llm && (options.multi_token_decode || options.static_cache))
     throw Error(kUsage,
                 "[export] --multi-token-decode and --static-cache shape the graphs of an export "
                 "for generation; give --generation too");
+  if (options.layout == kLlmLayout && (has_shapes || options.is_static || options.generation))
+    throw Error(kUsage, fmt::format("[export] --layout {} sets the sizes and the components; leave "
+                                    "--static, --dynamic-shapes and --generation out",
+                                    kLlmLayout));
   if (options.is_static && (!options.batch_size || !options.sequence_length))
     throw Error(kUsage,
                 "[export] --static needs the sizes: give --batch-size and "
@@ -65,6 +71,28 @@ PreTrainedModel open_model(const ExportOptions& options) {
   return PreTrainedModel::from_pretrained(options.checkpoint, "text-generation", model_options);
 }
 
+/// Throws Error{kUsage} for flags of one format's files where another is chosen, `chosen` says how.
+void check_format_flags(const ExportOptions& options, const std::string& format,
+                        const std::string& chosen) {
+  struct Flag {
+    bool given;
+    const char *name, *format, *files;
+  };
+  const Flag flags[] = {
+      {options.opset.has_value(), "--opset", "onnx", "ONNX graphs"},
+      {options.stateless, "--stateless", "openvino", "OpenVINO IR"},
+      {options.compress_to_fp16, "--compress-to-fp16", "openvino", "OpenVINO IR"},
+      {!options.backend.empty(), "--backend", "executorch", "ExecuTorch programs"},
+      {options.no_alloc_input, "--no-alloc-graph-input", "executorch", "ExecuTorch programs"},
+      {options.no_alloc_output, "--no-alloc-graph-output", "executorch", "ExecuTorch programs"},
+      {options.no_alloc_buffers, "--no-alloc-mutable-buffers", "executorch",
+       "ExecuTorch programs"}};
+  for (const Flag& flag : flags)
+    if (flag.given && format != flag.format)
+      throw Error(kUsage, fmt::format("[export] {} is about {} and {}; leave one of them out",
+                                      flag.name, flag.files, chosen));
+}
+
 /// The format to write, once the flags that belong to one have been checked.
 std::string checked_format(const ExportOptions& options) {
   const std::string of_layout(layout_format(layout_named(options.layout)));
@@ -77,15 +105,7 @@ std::string checked_format(const ExportOptions& options) {
     throw Error(kUsage, fmt::format("[export] --layout {} holds graphs of format {} and --format "
                                     "is {}; leave one of them out",
                                     options.layout, of_layout, format));
-  if (options.opset && format != "onnx")
-    throw Error(kUsage, fmt::format("[export] --opset is about ONNX graphs and {}; leave one of "
-                                    "them out",
-                                    chosen));
-  if ((options.compress_to_fp16 || options.stateless) && format != "openvino")
-    throw Error(kUsage,
-                fmt::format("[export] {} is about OpenVINO IR and {}; leave one of them "
-                            "out",
-                            options.stateless ? "--stateless" : "--compress-to-fp16", chosen));
+  check_format_flags(options, format, chosen);
   return format;
 }
 
@@ -97,6 +117,11 @@ std::unique_ptr<ExportConfig> config_of(const ExportOptions& options) {
   else if (options.layout != "slipway" && format == "onnx") fields["io_names"] = "optimum";
   if (options.compress_to_fp16) fields["compress_to_fp16"] = true;
   if (options.stateless) fields["stateful"] = false;
+  if (options.layout == kLlmLayout) fields["llm_slots"] = options.static_cache.value_or(0);
+  if (!options.backend.empty()) fields["backend"] = options.backend;
+  if (options.no_alloc_input) fields["alloc_graph_input"] = false;
+  if (options.no_alloc_output) fields["alloc_graph_output"] = false;
+  if (options.no_alloc_buffers) fields["alloc_mutable_buffers"] = false;
   if (options.opset) fields["opset_version"] = *options.opset;
   std::unique_ptr<ExportConfig> config =
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -213,6 +238,8 @@ ExportedSource export_source(const ExportOptions& options) {
       eager.format = "dynamo";
       eager.opset.reset();
       eager.compress_to_fp16 = eager.stateless = false;
+      eager.backend.clear();
+      eager.no_alloc_input = eager.no_alloc_output = eager.no_alloc_buffers = false;
       eager.disabled_passes.clear();
       return export_graphs(model, eager);
     };

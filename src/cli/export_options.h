@@ -25,6 +25,8 @@ struct ExportOptions {
   std::vector<std::string> disabled_passes;
   bool dry_run = false;
   bool compress_to_fp16 = false, stateless = false;  ///< of OpenVINO
+  std::string backend;  ///< of ExecuTorch, as the next; empty: its default
+  bool no_alloc_input = false, no_alloc_output = false, no_alloc_buffers = false;
   bool generation = false, multi_token_decode = false;
   std::optional<int64_t> static_cache;  ///< slots
   bool allow_python = false;

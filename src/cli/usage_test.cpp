@@ -43,6 +43,12 @@ TEST(Usage, MistakesAreExitCode2) {
       {"export", "x", "y", "--static", "--batch-size", "2"},
       {"export", "x", "y", "--batch-size", "2"},
       {"export", "x", "y", "--static", "--dynamic-shapes", "{}", "--batch-size", "1"},
+      {"export", "x", "y", "--layout", "executorch-llm", "--static", "--batch-size", "1",
+       "--sequence-length", "1"},
+      {"export", "x", "y", "--layout", "executorch-llm", "--dynamic-shapes", "{}"},
+      {"export", "x", "y", "--layout", "executorch-llm", "--generation"},
+      {"export", "x", "y", "--layout", "executorch-llm", "--multi-token-decode"},
+      {"export", "x", "y", "--layout", "optimum", "--static-cache", "32"},
       {"run", "x"},
       {"generate", "x"},
       {"generate", "x", "--max-new-tokens", "-1", "--prompt", "a"},
@@ -83,6 +89,34 @@ TEST(Usage, ExportsForGenerationWithoutKernelsAreWrittenAndNotValidated) {
                 "--generation", "--dtype", "bf16"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(contains(run.err, "not validated"));
+}
+
+TEST(Usage, FlagsOfExecutorchAreRecordedAndBelongToItsFormat) {
+  const TestFolder folder;
+  const std::string model = SLIPWAY_SOURCE_DIR "/tests/golden/models/llama-causal-lm";
+  const std::string out = (folder.path() / "out").string();
+  const std::pair<const char*, const char*> fields[] = {
+      {"--no-alloc-graph-input", "alloc_graph_input"},
+      {"--no-alloc-graph-output", "alloc_graph_output"},
+      {"--no-alloc-mutable-buffers", "alloc_mutable_buffers"}};
+  for (const auto& [flag, field] : fields) {
+    for (const char* format : {"onnx", "dynamo", "openvino"}) {
+      const ToolResult other = run_tool({"export", model, out, "--format", format, flag});
+      EXPECT_EQ(other.code, 2) << format << other.err;
+      EXPECT_TRUE(contains(other.err, std::string(flag) + " is about ExecuTorch")) << other.err;
+    }
+    const ToolResult run = run_tool({"export", model, out, "--format", "executorch", flag});
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_TRUE(contains(run.out, "model.pte")) << run.out;
+    const Json manifest = Json::parse(TestFolder::read(folder / "out" / "export.json"));
+    const Json& config = manifest["components"].begin().value()["metadata"]["export_config"];
+    for (const auto& [of, name] : fields) EXPECT_EQ(config[name], name != std::string(field));
+  }
+  EXPECT_EQ(run_tool({"export", model, out, "--backend", "xnnpack"}).code, 2);
+  const ToolResult backend =
+      run_tool({"export", model, out, "--format", "executorch", "--backend", "coreml"});
+  EXPECT_EQ(backend.code, 4);
+  EXPECT_TRUE(contains(backend.err, "coreml"));
 }
 
 TEST(Usage, ErrorsOfTheInputHaveTheirOwnCodes) {
@@ -141,7 +175,7 @@ TEST(Lists, ModelsAndFormats) {
   }
   EXPECT_TRUE(found) << models;
   EXPECT_EQ(run_tool({"--json", "formats"}).json()["formats"],
-            Json::array({"onnx", "dynamo", "openvino"}));
+            Json::array({"onnx", "dynamo", "openvino", "executorch"}));
   EXPECT_TRUE(contains(run_tool({"models"}).out, "bert\n"));
 }
 

@@ -152,6 +152,7 @@ std::string ExecutorchConfig::to_json_string() const {
   json["dynamic"] = dynamic;
   json["dynamic_shapes"] = shapes_json(dynamic_shapes);
   json["export_format"] = export_format();
+  if (llm_slots) json["llm_slots"] = *llm_slots;
   json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
   json["strict"] = strict;
   return json.dump();
@@ -213,7 +214,12 @@ bool read_executorch(ExecutorchConfig& config, const std::string& key, const Jso
   if (key == "alloc_graph_input") config.alloc_graph_input = flag_of(key, value);
   else if (key == "alloc_graph_output") config.alloc_graph_output = flag_of(key, value);
   else if (key == "alloc_mutable_buffers") config.alloc_mutable_buffers = flag_of(key, value);
-  else if (key != "backend") return false;
+  else if (key == "llm_slots") {
+    if (value.is_null()) return true;
+    if (!value.is_number_integer() || value < 0)
+      fail("'llm_slots' must be a number of slots, got " + describe(value));
+    config.llm_slots = value.get<int64_t>();
+  } else if (key != "backend") return false;
   else if (!value.is_string()) fail("'backend' must be a string, got " + describe(value));
   else config.backend = value.get<std::string>();
   return true;

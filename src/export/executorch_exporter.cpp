@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "backends/executorch/lower.h"
 #include "backends/executorch/partition.h"
 #include "backends/executorch/write.h"
 #include "base/log.h"
 #include "export/build.h"
+#include "export/executorch_llm.h"
 #include "export/manifest.h"
 #include "export/metadata_of.h"
 #include "export/optimize.h"
@@ -21,11 +24,18 @@ namespace {
 class ExecutorchProgram final : public FreshProgram {
  public:
   ExecutorchProgram(std::unique_ptr<Graph> graph, executorch::Program program,
-                    executorch::PlanOptions options)
-      : graph_(std::move(graph)), program_(std::move(program)), options_(options) {}
+                    executorch::PlanOptions options, std::set<std::string> buffers)
+      : graph_(std::move(graph)),
+        program_(std::move(program)),
+        options_(options),
+        buffers_(std::move(buffers)) {}
 
   std::string format() const override { return "executorch"; }
   const Graph& graph() const override { return *graph_; }
+  Layout layout() const override {
+    return program_.metadata_methods.empty() ? Layout::kSlipway : Layout::kExecutorchLlm;
+  }
+  bool is_buffer(const std::string& name) const override { return buffers_.contains(name); }
   void write(const std::filesystem::path& folder, const std::string& component,
              SharedWeights&) const override {
     executorch::write(program_, folder / program_file(format(), component), options_);
@@ -40,6 +50,7 @@ class ExecutorchProgram final : public FreshProgram {
   std::unique_ptr<Graph> graph_;
   executorch::Program program_;
   executorch::PlanOptions options_;
+  std::set<std::string> buffers_;
 };
 
 const ExecutorchConfig& checked(const ExportConfig& config) {
@@ -88,8 +99,14 @@ void bound_sizes(Graph& graph, const ExportMetadata& metadata) {
   lowering::set_upper_bounds(graph, bounds);
 }
 
+/// What a program for the LLM runner has beside its graph.
+struct Extras {
+  std::set<std::string> buffers;
+  std::map<std::string, std::vector<executorch::EValue>> methods;
+};
+
 ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
-                         const ExecutorchConfig& config) {
+                         const ExecutorchConfig& config, Extras extras = {}) {
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
   bound_sizes(*program.graph, metadata);
   std::vector<std::string> unread;
@@ -102,7 +119,8 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
   const std::vector<executorch::Partition> parts = executorch::partition(*graph, &report);
   log::info(report.to_text());
   executorch::Program made;
-  made.methods.push_back(executorch::emit(*graph, "forward", parts));
+  made.methods.push_back(executorch::emit(*graph, "forward", parts, extras.buffers));
+  made.metadata_methods = std::move(extras.methods);
   made.value_ranges = program.value_ranges;
   if (!program.architecture.empty()) made.metadata["architecture"] = program.architecture;
   if (!program.mask_windows.empty())
@@ -112,8 +130,25 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
       std::move(graph), std::move(made),
       executorch::PlanOptions{.alloc_graph_input = config.alloc_graph_input,
                               .alloc_graph_output = config.alloc_graph_output,
-                              .alloc_mutable_buffers = config.alloc_mutable_buffers});
+                              .alloc_mutable_buffers = config.alloc_mutable_buffers},
+      std::move(extras.buffers));
   return {Program(std::move(impl)), std::move(metadata)};
+}
+
+ExportedComponent export_llm(const PreTrainedModel& model, const ExecutorchConfig& config) {
+  if (config.dynamic_shapes)
+    throw Error(kUsage,
+                "[executorch] llm_slots sets every size; leave dynamic_shapes out");
+  const int64_t slots = llm_slots(model, *config.llm_slots);
+  ExportedProgram program = build(model, llm_build_options(model, slots));
+  Extras extras{make_llm_program(program, slots), llm_methods(model, slots)};
+  ExportMetadata metadata;
+  metadata.architecture = model.architecture();
+  metadata.packages = {{"slipway", SLIPWAY_VERSION}};
+  metadata.export_config = config.to_json_string();
+  metadata.export_dtype = std::string(torch_name(model.dtype()));
+  metadata.export_device = "cpu";
+  return finish(std::move(program), std::move(metadata), config, std::move(extras));
 }
 
 }  // namespace
@@ -122,6 +157,7 @@ ExportedComponent ExecutorchExporter::export_program(const PreTrainedModel& mode
                                                      const Inputs& inputs,
                                                      const ExportConfig& config) const {
   const ExecutorchConfig& executorch_config = checked(config);
+  if (executorch_config.llm_slots) return export_llm(model, executorch_config);
   const PreparedInputs prepared = prepare_for_export(model, inputs);
   if (!prepared.dropped.empty())
     log::warning(fmt::format("inputs that {} does not take are dropped: {}", model.architecture(),
@@ -136,6 +172,8 @@ ExportedComponent ExecutorchExporter::export_program(const PreTrainedModel& mode
 ExportedComponent ExecutorchExporter::export_traced(const TorchProgram& program,
                                                     const ExportConfig& config) const {
   const ExecutorchConfig& executorch_config = checked(config);
+  if (executorch_config.llm_slots)
+    throw Error(kUsage, "[executorch] llm_slots is for checkpoints, got a traced program");
   return finish(raised(program), metadata_of(program, config), executorch_config);
 }
 

@@ -65,6 +65,10 @@ class FreshProgram {
   /// "onnx", "openvino", ...
   virtual std::string format() const = 0;
   virtual const Graph& graph() const = 0;
+  /// The only layout that it can be saved as, where it is no graph for ours.
+  virtual Layout layout() const { return Layout::kSlipway; }
+  /// Whether an input and the output of its name are a buffer inside the program.
+  virtual bool is_buffer(const std::string&) const { return false; }
   /// Whether an input has a default, so that callers may leave it out.
   virtual bool is_optional(const std::string&) const { return false; }
   /// Writes the component's graph file into a folder; weights go along or into `shared`.

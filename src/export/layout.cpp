@@ -20,12 +20,13 @@ struct LayoutRow {
   std::string_view name, format;
 };
 
-constexpr std::array<LayoutRow, 5> kLayouts = {{
+constexpr std::array<LayoutRow, 6> kLayouts = {{
     {Layout::kSlipway, "slipway", "onnx"},
     {Layout::kGenai, "genai", "onnx"},
     {Layout::kOptimum, "optimum", "onnx"},
     {Layout::kTransformersJs, "transformers.js", "onnx"},
     {Layout::kOpenvinoGenai, "openvino-genai", "openvino"},
+    {Layout::kExecutorchLlm, "executorch-llm", "executorch"},
 }};
 
 const LayoutRow& row_of(Layout layout) {
@@ -168,8 +169,8 @@ Layout layout_named(std::string_view wanted) {
                                   fmt::join(names, ", ")));
 }
 
-Json generation_config_of(const ExportedModel::Impl& exported) {
-  for (const CompanionFile& file : exported.companions) {
+Json generation_config_of(const std::vector<CompanionFile>& companions) {
+  for (const CompanionFile& file : companions) {
     if (file.name != "generation_config.json") continue;
     if (const auto* path = std::get_if<fs::path>(&file.source)) return parse_json_file(*path);
     return parse_json(std::get<std::string>(file.source), file.name);
@@ -196,6 +197,12 @@ void check_layout(const ExportedModel::Impl& exported, Layout layout) {
                             "export with format {}",
                             layout_name(layout), format, exported.format, format));
   if (layout == Layout::kOpenvinoGenai) return check_openvino_layout(exported);
+  if (layout == Layout::kExecutorchLlm) {
+    if (program.fresh->layout() == layout) return;
+    throw Error(kUsage,
+                "[layout] executorch-llm needs the cache inside the program; export with "
+                "llm_slots");
+  }
   check_graph(program.fresh->graph(), layout);
   plan_onnx(exported, layout);
 }
@@ -208,14 +215,17 @@ void write_layout(const ExportedModel::Impl& exported, Layout layout, const fs::
     SharedWeights own;
     fresh.write(folder, "model", own);
     write_openvino_tokenizer(folder, fresh.graph());
+  } else if (layout == Layout::kExecutorchLlm) {
+    SharedWeights own;
+    fresh.write(folder, "model", own);
   } else {
     config = write_onnx(exported, layout, folder);
   }
   write_text(folder / "config.json", config);
   const bool decoder = std::ranges::any_of(fresh.graph().inputs(), [](const Node* input) {
-    return is_cache(input->name) || input->name == "beam_idx";
+    return is_cache(input->name) || input->name == "beam_idx" || input->name == "cache_position";
   });
-  if (decoder && generation_config_of(exported).is_null())
+  if (decoder && generation_config_of(exported.companions).is_null())
     write_text(folder / "generation_config.json",
                generation_config_from(parse_json(config, "config.json")).dump(2) + "\n");
 }

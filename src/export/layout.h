@@ -19,7 +19,7 @@ inline constexpr std::array<const char*, 4> kOpenvinoTokenizerFiles = {
     "openvino_tokenizer.xml", "openvino_tokenizer.bin", "openvino_detokenizer.xml",
     "openvino_detokenizer.bin"};
 
-/// "genai", "optimum", "transformers.js", "openvino-genai"; "slipway" for our own.
+/// "genai", "optimum", "transformers.js", "openvino-genai", "executorch-llm"; "slipway" for our own.
 std::string_view layout_name(Layout layout);
 /// The format of the graphs that a layout holds; "onnx" for our own, which holds any.
 std::string_view layout_format(Layout layout);
@@ -49,7 +49,7 @@ void write_openvino_tokenizer(const std::filesystem::path& folder, const Graph& 
 std::string genai_config(const ExportedModel::Impl& exported, const std::string& graph_file);
 
 /// generation_config.json as it travels with an export; null where there is none.
-Json generation_config_of(const ExportedModel::Impl& exported);
+Json generation_config_of(const std::vector<CompanionFile>& companions);
 
 /// What a directory holds: export.json, or one component "model" in the place where a layout has
 /// it. Files are relative to the directory and inside it.
@@ -59,7 +59,7 @@ struct ExportListing {
 };
 
 /// Reads export.json or, where there is none, finds the graph that genai_config.json names,
-/// model.onnx, openvino_model.xml, or the one in onnx/ for the dtype that config.json states.
+/// model.onnx, openvino_model.xml, model.pte, or the one in onnx/ for the dtype that config.json states.
 /// Throws Error{kInvalid} for a directory that has none of them or does not exist.
 ExportListing list_export(const std::filesystem::path& directory);
 /// Whether list_export() would find a graph without export.json.

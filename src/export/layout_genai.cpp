@@ -162,7 +162,7 @@ Json decoder(const Graph& graph, const Config& config, const std::string& graph_
 }  // namespace
 
 std::string genai_config(const ExportedModel::Impl& exported, const std::string& graph_file) {
-  const Json generation = generation_config_of(exported);
+  const Json generation = generation_config_of(exported.companions);
   const Config config =
       Config::from_json(parse_json(exported.config, "config.json"), "config.json").text();
   const Settings settings(generation, config.json());

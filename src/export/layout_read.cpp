@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOpenvinoModel = "openvino_model.xml";
+constexpr const char* kExecutorchModel = "model.pte";
 
 struct Place {
   Layout layout;
@@ -93,6 +94,7 @@ std::optional<Place> find_place(const fs::path& directory) {
   if (is_file(directory / kGenaiConfig)) return Place{Layout::kGenai, genai_file(directory)};
   if (is_file(directory / "model.onnx")) return Place{Layout::kOptimum, "model.onnx"};
   if (is_file(directory / kOpenvinoModel)) return Place{Layout::kOpenvinoGenai, kOpenvinoModel};
+  if (is_file(directory / kExecutorchModel)) return Place{Layout::kExecutorchLlm, kExecutorchModel};
   if (const auto file = js_file(directory)) return Place{Layout::kTransformersJs, *file};
   return std::nullopt;
 }
@@ -121,9 +123,10 @@ ExportListing list_export(const fs::path& directory) {
   const std::optional<Place> place = find_place(directory);
   if (!place)
     throw Error(kInvalid,
-                fmt::format("[{}] is not an export: it has no {}, and no {}, model.onnx, {} "
+                fmt::format("[{}] is not an export: it has no {}, and no {}, model.onnx, {}, {} "
                             "or onnx/model.onnx of another tool",
-                            directory.string(), kManifestFile, kGenaiConfig, kOpenvinoModel));
+                            directory.string(), kManifestFile, kGenaiConfig, kOpenvinoModel,
+                            kExecutorchModel));
   if (!is_file(directory / place->file))
     throw Error(kInvalid, fmt::format("[{}] names the graph {}, which is missing",
                                       display(directory / kGenaiConfig), place->file));

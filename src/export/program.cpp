@@ -29,6 +29,7 @@ std::vector<LeafSpec> Program::inputs() const {
   if (impl_->file) return file_leaves(impl_->file->inputs, "input.");
   std::vector<LeafSpec> leaves;
   for (const Node* input : impl_->fresh->graph().inputs()) {
+    if (impl_->fresh->is_buffer(input->name)) continue;
     leaves.push_back(leaf_of(input->name, input->types[0]));
     leaves.back().optional = impl_->fresh->is_optional(input->name);
   }
@@ -39,7 +40,8 @@ std::vector<LeafSpec> Program::outputs() const {
   if (impl_->file) return file_leaves(impl_->file->outputs, "output.");
   std::vector<LeafSpec> leaves;
   for (const Output& output : impl_->fresh->graph().outputs())
-    if (const Node* node = output.value.node(); node->op == nullptr || !node->op->has(kSink))
+    if (const Node* node = output.value.node();
+        (node->op == nullptr || !node->op->has(kSink)) && !impl_->fresh->is_buffer(output.name))
       leaves.push_back(leaf_of(output.name, output.value.type()));
   return leaves;
 }

@@ -70,6 +70,14 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
     if (!fs::exists(folder / file)) write_text(folder / file, "");
 }
 
+void check_own_layout(const ExportedModel::Impl& exported) {
+  for (const auto& [name, component] : exported.components)
+    if (const auto& fresh = component.program.impl().fresh)
+      if (fresh->layout() != Layout::kSlipway)
+        throw Error(kUsage, fmt::format("[layout] the program of '{}' is one for {}; save it so",
+                                        name, layout_name(fresh->layout())));
+}
+
 /// The components as they are, and export.json where they have one.
 void write_components(const ExportedModel::Impl& exported, const fs::path& folder) {
   Manifest manifest;
@@ -152,6 +160,7 @@ fs::path Program::save(const fs::path& folder, const std::string& component) con
 void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {
   const bool other = options.layout != Layout::kSlipway && options.layout != impl_->layout;
   if (other) check_layout(*impl_, options.layout);  // what cannot be is refused before it is begun
+  else check_own_layout(*impl_);
   StagedDirectory staged(directory);
   for (const CompanionFile& companion : impl_->companions) {
     fs::create_directories((staged.path() / companion.name).parent_path());

@@ -19,8 +19,9 @@ bool is_op(const Node& node, std::string_view name) {
 /// Walks the graph once; what a node needs is emitted before it.
 class Emitter {
  public:
-  Emitter(const Graph& graph, const std::string& name, const std::vector<Partition>& partitions)
-      : graph_(graph), partitions_(partitions), values_(name) {
+  Emitter(const Graph& graph, const std::string& name, const std::vector<Partition>& partitions,
+          const std::set<std::string>& buffers)
+      : graph_(graph), partitions_(partitions), buffers_(buffers), values_(name) {
     for (size_t i = 0; i < partitions.size(); ++i)
       for (const Node* node : partitions[i].nodes) partition_of_[node] = i;
     for (const Output& output : graph.outputs()) output_values_.insert(output.value);
@@ -28,6 +29,10 @@ class Emitter {
 
   Method run() {
     for (Node* input : graph_.inputs()) {
+      if (buffers_.contains(input->name)) {
+        values_.add_buffer(*input);
+        continue;
+      }
       const ValueId id = values_.add_tensor(input->out());
       values_.method().inputs.push_back(id);
       values_.method().input_names.push_back(input->name);
@@ -41,6 +46,10 @@ class Emitter {
     std::set<ValueId> given;
     for (const Output& output : graph_.outputs()) {
       ValueId id = values_.of(output.value);
+      if (buffers_.contains(output.name)) {
+        SLIPWAY_ASSERT(!must_be_copied(output));
+        continue;
+      }
       if (must_be_copied(output) || given.contains(id)) id = values_.copy(output.value);
       given.insert(id);
       values_.method().outputs.push_back(id);
@@ -98,6 +107,7 @@ class Emitter {
 
   const Graph& graph_;
   const std::vector<Partition>& partitions_;
+  const std::set<std::string>& buffers_;
   MethodValues values_;
   std::map<const Node*, size_t> partition_of_;
   std::set<Value> output_values_;
@@ -106,8 +116,9 @@ class Emitter {
 
 }  // namespace
 
-Method emit(const Graph& graph, const std::string& name, const std::vector<Partition>& partitions) {
-  return Emitter(graph, name, partitions).run();
+Method emit(const Graph& graph, const std::string& name, const std::vector<Partition>& partitions,
+            const std::set<std::string>& buffers) {
+  return Emitter(graph, name, partitions, buffers).run();
 }
 
 }  // namespace slipway::executorch

@@ -20,6 +20,8 @@ class MethodValues {
 
   /// Memory of its own for a value.
   ValueId add_tensor(Value value);
+  /// A mutable buffer of an input's name, undefined at first.
+  void add_buffer(Node& input);
   /// A weight or constant of the graph.
   void add_constant(Value value);
   /// A copy with memory of its own.
