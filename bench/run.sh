@@ -26,4 +26,16 @@ fi
 python3 bench/decode.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 python3 bench/dynamo.py "$tool" "$gguf" "$venv/bin/python" || failed=1
 python3 bench/openvino_speed.py "$tool" "$gguf" "$venv/bin/python" || failed=1
+
+reference=build/executorch_reference
+runtime=.venvs/bench-executorch
+if [ ! -f "$reference/decode.pte" ] && [ ! -f "$runtime/.installed" ]; then
+  echo "bench: installing the reference's ExecuTorch (once)"
+  python3 -m venv "$runtime"
+  "$venv/bin/uv" pip install -q --python "$runtime/bin/python" torch==2.13.0 executorch==1.5.1 transformers==5.23.0 \
+    accelerate==1.15.0 safetensors==0.8.0 gguf==0.19.0
+  touch "$runtime/.installed"
+fi
+python3 bench/executorch_speed.py "$tool" build/release/bin/executorch_decode "$gguf" \
+  --reference "$reference" --python "$runtime/bin/python" || failed=1
 exit $failed

@@ -29,7 +29,13 @@ if(NOT SLIPWAY_CORE_ONLY)
     if(TARGET executorch_decode)
       target_compile_definitions(host_tests PRIVATE
         SLIPWAY_EXECUTORCH_EXAMPLE="$<TARGET_FILE:executorch_decode>")
-      add_dependencies(host_tests executorch_decode)
+      add_dependencies(host_tests executorch_decode copy_counter)
+      # Preloaded to count what a decode step copies: it replaces functions that compilers know.
+      add_library(copy_counter MODULE tests/preload/copy_counter.cpp)
+      target_compile_options(copy_counter PRIVATE -fno-builtin -fno-tree-loop-distribute-patterns
+        -fvisibility=default)
+      target_link_libraries(copy_counter PRIVATE ${CMAKE_DL_LIBS})
+      target_compile_definitions(host_tests PRIVATE SLIPWAY_COPY_COUNTER="$<TARGET_FILE:copy_counter>")
     endif()
     # The reference's .pt2 exports of the golden cases: of text models, and of those that see and hear.
     foreach(cases reference more)

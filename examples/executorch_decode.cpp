@@ -1,11 +1,12 @@
 // Decodes with a static cache that is updated in place, on ExecuTorch's own C++ interface and
 // nothing else: executorch_decode MODEL.pte TOKENS STEPS, tokens as 504,1536,282. Prints the tokens
-// it chose.
+// it chose, and on standard error the arena's size and how many it made a second after the prompt.
 //
 // The program is a decoder with multi_token_decode and cache_implementation = "static", exported
 // with alloc_graph_input, alloc_graph_output and alloc_mutable_buffers off. Its inputs are
 // input_ids, attention_mask, position_ids, and keys, values and number of tokens of each layer; its
-// outputs logits, then each layer again.
+// outputs logits, then each layer again. Programs of transformers' exporter, which it runs too,
+// have as outputs each layer, logits, and copies of the layers.
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
@@ -14,6 +15,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -74,9 +76,11 @@ int main(int argc, char** argv) {
 
   std::vector<std::vector<uint8_t>> arenas;
   std::vector<Span<uint8_t>> spans;
+  size_t arena = 0;
   for (size_t i = 0; i < meta->num_memory_planned_buffers(); ++i) {
     arenas.emplace_back(static_cast<size_t>(meta->memory_planned_buffer_size(i).get()));
     spans.emplace_back(arenas.back().data(), arenas.back().size());
+    arena += arenas.back().size();
   }
   executorch::runtime::HierarchicalAllocator planned({spans.data(), spans.size()});
   executorch::extension::MallocMemoryAllocator for_method, for_kernels;
@@ -88,23 +92,34 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < meta->num_inputs(); ++i)
     inputs.emplace_back(meta->input_tensor_meta(i).get());
   const size_t layers = (inputs.size() - 3) / 3, slots = static_cast<size_t>(inputs[3].sizes[2]);
-  if (inputs.size() < 6 || meta->num_outputs() != 1 + 3 * layers) {
+  const bool copies = meta->num_outputs() == 1 + 6 * layers;
+  if (inputs.size() < 6 || (meta->num_outputs() != 1 + 3 * layers && !copies)) {
     std::fprintf(stderr, "%s is no decoder with a static cache\n", argv[1]);
     return 1;
   }
-  Buffer logits(meta->output_tensor_meta(0).get());
-  check(method->set_output_data_ptr(logits.bytes.data(), logits.bytes.size(), 0), "logits");
+  const size_t logits_at = copies ? 3 * layers : 0, cache_at = copies ? 0 : 1;
   // One row; the cache is as long as it can be. Each output of the cache is its input's memory.
   for (size_t i = 3; i < inputs.size(); ++i) {
     if (!inputs[i].sizes.empty()) inputs[i].sizes[0] = 1;
     check(method->set_input(from_blob(inputs[i].bytes.data(), inputs[i].sizes, inputs[i].type), i),
           "setting the cache");
-    check(method->set_output_data_ptr(inputs[i].bytes.data(), inputs[i].bytes.size(), i - 2),
+    check(method->set_output_data_ptr(inputs[i].bytes.data(), inputs[i].bytes.size(),
+                                      i - 3 + cache_at),
           "updating the cache in place");
   }
+  std::vector<Buffer> others;
+  for (size_t i = 0; i < meta->num_outputs(); ++i) {
+    others.emplace_back(meta->output_tensor_meta(i).get());
+    if (i == logits_at || i > 3 * layers)
+      check(method->set_output_data_ptr(others[i].bytes.data(), others[i].bytes.size(), i),
+            "giving an output memory");
+  }
+  Buffer& logits = others[logits_at];
 
   std::vector<int64_t> tokens = parse(argv[2]);
   size_t position = 0;
+  long made = 0;
+  std::chrono::steady_clock::time_point start;
   for (long step = std::strtol(argv[3], nullptr, 10); step > 0; --step) {
     const auto count = static_cast<int32_t>(tokens.size());
     if (count > inputs[0].sizes[1] || position + tokens.size() > slots) break;
@@ -121,10 +136,15 @@ int main(int argc, char** argv) {
             "setting the tokens");
     check(method->execute(), "running");
     position += tokens.size();
-    const auto vocabulary = static_cast<size_t>(method->get_output(0).toTensor().size(2));
+    const auto vocabulary = static_cast<size_t>(method->get_output(logits_at).toTensor().size(2));
     const float* last = logits.as<float>() + (tokens.size() - 1) * vocabulary;
     tokens = {std::max_element(last, last + vocabulary) - last};
     std::printf("%lld\n", static_cast<long long>(tokens[0]));
+    if (made++ == 0) start = std::chrono::steady_clock::now();
   }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (made > 1)
+    std::fprintf(stderr, "arena of %zu bytes, %.2f tokens/s\n", arena,
+                 static_cast<double>(made - 1) / seconds.count());
   return 0;
 }

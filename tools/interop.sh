@@ -36,7 +36,8 @@ SLIPWAY_OPENVINO_CASES=$cases build/release/bin/core_tests --gtest_filter=OpenVI
 runtime=.venvs/executorch
 stamp=$runtime/.installed
 # Its own requirements name much that loading and running a program does not need.
-packages="torch==2.13.0 numpy flatbuffers ruamel.yaml tabulate typing-extensions packaging sympy mpmath==1.3.0 pandas"
+packages="torch==2.13.0 numpy flatbuffers ruamel.yaml tabulate typing-extensions packaging sympy mpmath==1.3.0 pandas
+  transformers==5.23.0 accelerate==1.15.0 safetensors==0.8.0"
 alone="executorch==1.5.1 torchao==0.18.0 pytorch-tokenizers==1.5.0"
 if [ "$(cat "$stamp" 2>/dev/null)" != "$packages $alone" ]; then
   echo "interop: installing ExecuTorch (once)"
@@ -59,4 +60,5 @@ for archive in tests/golden/pt2/{reference,more}.tar.xz; do tar xJf "$archive" -
 SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/programs \
   build/release/bin/core_tests --gtest_filter=ExecutorchModels.* > /dev/null
 "$runtime/bin/python" tests/interop/executorch_models.py "$cases/models" "$cases/programs"
+"$runtime/bin/python" tests/interop/executorch_reference.py "$tool"
 "$runtime/bin/python" tests/interop/executorch_llm.py "$tool"

@@ -11,6 +11,7 @@ constexpr size_t kCases = 76;
 // Cases that are known to fail, with the reason of each.
 constexpr const char* kFailures = "expected_failures.json";
 constexpr const char* kOnnxFailures = "expected_onnx_failures.json";
+constexpr const char* kExecutorchFailures = "expected_executorch_failures.json";
 
 fs::path reference() { return SLIPWAY_REFERENCE_PT2; }
 
@@ -53,12 +54,24 @@ TEST_P(DynamoReference, GivesThemThroughOpenVINOToo) {
                kOtherRuntime);
 }
 
+/// And by ExecuTorch.
+TEST_P(DynamoReference, GivesThemThroughExecutorchToo) {
+  const fs::path folder = reference() / GetParam();
+  check_unless_expected(pt2_json(kExecutorchFailures), GetParam(), kExecutorchFailures, [&] {
+    const Inputs inputs = read_safetensors(folder / "inputs.safetensors");
+    const auto exported = ExecutorchExporter().export_model(
+        TorchProgram::load(folder / "model.pt2"), ExecutorchConfig());
+    expect_equal(by_name(exported(inputs)), read_safetensors(folder / "outputs.safetensors"),
+                 inputs, kOtherRuntime);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, DynamoReference, testing::ValuesIn(cases()), test_name);
 
 TEST(DynamoReferenceCases, AreAllThereAndFewMayFail) {
   const std::vector<std::string> names = cases();
   EXPECT_EQ(names.size(), kCases);
-  for (const char* file : {kFailures, kOnnxFailures}) {
+  for (const char* file : {kFailures, kOnnxFailures, kExecutorchFailures}) {
     const Json expected = pt2_json(file);
     EXPECT_LE(expected.size() * 20, names.size());
     for (const auto& [name, reason] : expected.items()) {

@@ -92,6 +92,10 @@ INSTANTIATE_TEST_SUITE_P(OpenVINO, SmolLM2,
                                                               "static"),
                                             ::testing::Values("openvino")),
                          label);
+INSTANTIATE_TEST_SUITE_P(Executorch, SmolLM2,
+                         ::testing::Combine(::testing::Values("growing", "static"),
+                                            ::testing::Values("executorch")),
+                         label);
 INSTANTIATE_TEST_SUITE_P(Stateless, SmolLM2,
                          ::testing::Values(std::tuple("growing", "openvino_stateless")), label);
 
