@@ -190,8 +190,8 @@ void add_export(CLI::App& app, Globals& globals) {
                              "token-classification", "question-answering"}))
       ->capture_default_str();
   command->add_option("--layout", options->layout, "Whose directory to write")
-      ->check(CLI::IsMember({"slipway", "genai", "optimum", "transformers.js", "openvino-genai",
-                             "executorch-llm"}))
+      ->check(CLI::IsMember(
+          {"slipway", "genai", "optimum", "transformers.js", "openvino-genai", "executorch-llm"}))
       ->capture_default_str();
   command->add_flag("--static", options->is_static, "Fix every size; needs the two below");
   command->add_option("--batch-size", options->batch_size, "Rows")

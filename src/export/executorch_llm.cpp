@@ -154,8 +154,7 @@ std::map<std::string, std::vector<executorch::EValue>> llm_methods(const PreTrai
     const std::vector<int64_t> own = ids_of(generation, key);
     return own.empty() ? ids_of(checkpoint.config.json(), key) : own;
   };
-  if (const auto begins = ids("bos_token_id"); !begins.empty())
-    methods["get_bos_id"] = {begins[0]};
+  if (const auto begins = ids("bos_token_id"); !begins.empty()) methods["get_bos_id"] = {begins[0]};
   if (const auto ends = ids("eos_token_id"); !ends.empty()) {
     methods["get_eos_id"] = {ends[0]};
     methods["get_eos_ids"].assign(ends.begin(), ends.end());

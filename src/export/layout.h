@@ -19,7 +19,8 @@ inline constexpr std::array<const char*, 4> kOpenvinoTokenizerFiles = {
     "openvino_tokenizer.xml", "openvino_tokenizer.bin", "openvino_detokenizer.xml",
     "openvino_detokenizer.bin"};
 
-/// "genai", "optimum", "transformers.js", "openvino-genai", "executorch-llm"; "slipway" for our own.
+/// "genai", "optimum", "transformers.js", "openvino-genai", "executorch-llm"; "slipway" for our
+/// own.
 std::string_view layout_name(Layout layout);
 /// The format of the graphs that a layout holds; "onnx" for our own, which holds any.
 std::string_view layout_format(Layout layout);
@@ -59,8 +60,8 @@ struct ExportListing {
 };
 
 /// Reads export.json or, where there is none, finds the graph that genai_config.json names,
-/// model.onnx, openvino_model.xml, model.pte, or the one in onnx/ for the dtype that config.json states.
-/// Throws Error{kInvalid} for a directory that has none of them or does not exist.
+/// model.onnx, openvino_model.xml, model.pte, or the one in onnx/ for the dtype that config.json
+/// states. Throws Error{kInvalid} for a directory that has none of them or does not exist.
 ExportListing list_export(const std::filesystem::path& directory);
 /// Whether list_export() would find a graph without export.json.
 bool has_layout(const std::filesystem::path& directory);

@@ -114,8 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ExecutorchLlm,
 
 TEST(ExecutorchLlmLayout, HasTheMetadataMethodsAndTwoInputs) {
   const TestFolder folder;
-  export_llm("llama-causal-lm", 0)
-      .save_pretrained(folder / "out", kLayout);
+  export_llm("llama-causal-lm", 0).save_pretrained(folder / "out", kLayout);
   EXPECT_FALSE(std::filesystem::exists(folder / "out" / "export.json"));
   const executorch::Outline outline = executorch::read_outline(folder / "out" / "model.pte");
   std::vector<std::string> names;
@@ -167,7 +166,8 @@ TEST(ExecutorchLlmLayout, RefusesWhatTheRunnerCannotUse) {
       ExecutorchConfig config;
       config.llm_slots = 8;
       config.*flag = false;
-      const auto model = PreTrainedModel::from_pretrained(golden::folder("llama-causal-lm"), "auto");
+      const auto model =
+          PreTrainedModel::from_pretrained(golden::folder("llama-causal-lm"), "auto");
       ExecutorchExporter().export_model(model, model.example_inputs(), config);
     });
   refuses(kUsage, "'llm_slots' must be a number of slots", [] {

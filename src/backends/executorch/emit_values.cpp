@@ -47,10 +47,8 @@ ValueId MethodValues::add_tensor(Value value) {
 void MethodValues::add_buffer(Node& input) {
   const ValueType& type = input.types[0];
   SLIPWAY_ASSERT(!is_dynamic(type.shape));
-  ids_[input.out()] = method_.add(TensorValue{.dtype = type.dtype,
-                                              .shape = type.shape,
-                                              .storage = Storage::kBuffer,
-                                              .name = input.name});
+  ids_[input.out()] = method_.add(TensorValue{
+      .dtype = type.dtype, .shape = type.shape, .storage = Storage::kBuffer, .name = input.name});
 }
 
 void MethodValues::add_constant(Value value) {
