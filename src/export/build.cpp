@@ -2,9 +2,12 @@
 #include "export/build.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/log.h"
 #include "checkpoint/expr.h"
 #include "export/metadata_of.h"
+#include "export/resolve.h"
 #include "slipway/exporter.h"
 
 namespace slipway {
@@ -54,6 +57,17 @@ PreparedInputs prepare_for_export(const PreTrainedModel& model, const Inputs& in
         tensor.dtype() == wanted ? tensor : materialize(*lazy_cast(lazy_constant(tensor), wanted));
   }
   return prepared;
+}
+
+PreparedBuild prepare_build(const PreTrainedModel& model, const Inputs& inputs,
+                            const ExportConfig& config) {
+  PreparedInputs prepared = prepare_for_export(model, inputs);
+  if (!prepared.dropped.empty())
+    log::warning(fmt::format("inputs that {} does not take are dropped: {}", model.architecture(),
+                             fmt::join(prepared.dropped, ", ")));
+  models::BuildOptions options = build_options(model, prepared.inputs);
+  options.dims.merge(resolve_dims(build(model, options), prepared.inputs, config));
+  return {std::move(prepared.inputs), std::move(options)};
 }
 
 }  // namespace slipway

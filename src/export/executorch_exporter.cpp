@@ -13,7 +13,6 @@
 #include "export/manifest.h"
 #include "export/metadata_of.h"
 #include "export/optimize.h"
-#include "export/resolve.h"
 #include "export/torch_program.h"
 #include "lowering/upper_bounds.h"
 #include "slipway/exporter.h"
@@ -161,13 +160,8 @@ ExportedComponent ExecutorchExporter::export_program(const PreTrainedModel& mode
                                                      const ExportConfig& config) const {
   const ExecutorchConfig& executorch_config = checked(config);
   if (executorch_config.llm_slots) return export_llm(model, executorch_config);
-  const PreparedInputs prepared = prepare_for_export(model, inputs);
-  if (!prepared.dropped.empty())
-    log::warning(fmt::format("inputs that {} does not take are dropped: {}", model.architecture(),
-                             fmt::join(prepared.dropped, ", ")));
-  models::BuildOptions options = build_options(model, prepared.inputs);
-  options.dims.merge(resolve_dims(build(model, options), prepared.inputs, config));
-  ExportedProgram program = build(model, options);
+  const PreparedBuild prepared = prepare_build(model, inputs, config);
+  ExportedProgram program = build(model, prepared.options);
   ExportMetadata metadata = metadata_of(model, program, prepared.inputs, config);
   return finish(std::move(program), std::move(metadata), executorch_config);
 }

@@ -9,7 +9,6 @@
 #include "export/metadata_of.h"
 #include "export/onnx_program.h"
 #include "export/optimize.h"
-#include "export/resolve.h"
 #include "export/torch_program.h"
 #include "slipway/exporter.h"
 
@@ -62,12 +61,8 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
 ExportedComponent OnnxExporter::export_program(const PreTrainedModel& model, const Inputs& inputs,
                                                const ExportConfig& config) const {
   const OnnxConfig& onnx_config = checked(config);
-  const PreparedInputs prepared = prepare_for_export(model, inputs);
-  if (!prepared.dropped.empty())
-    log::warning(fmt::format("inputs that {} does not take are dropped: {}", model.architecture(),
-                             fmt::join(prepared.dropped, ", ")));
-  models::BuildOptions options = build_options(model, prepared.inputs);
-  options.dims.merge(resolve_dims(build(model, options), prepared.inputs, config));
+  PreparedBuild prepared = prepare_build(model, inputs, config);
+  models::BuildOptions& options = prepared.options;
   // Optimum and onnxruntime-genai know no such input.
   options.logits_to_keep =
       !has_one_size(options, "sequence_length") && onnx_config.io_names != IoNames::kOptimum;

@@ -13,7 +13,6 @@
 #include "export/metadata_of.h"
 #include "export/optimize.h"
 #include "export/output_spec.h"
-#include "export/resolve.h"
 #include "export/torch_program.h"
 #include "slipway/exporter.h"
 
@@ -101,13 +100,8 @@ ExportedComponent OpenVINOExporter::export_program(const PreTrainedModel& model,
                                                    const Inputs& inputs,
                                                    const ExportConfig& config) const {
   const OpenVINOConfig& openvino_config = checked(config);
-  const PreparedInputs prepared = prepare_for_export(model, inputs);
-  if (!prepared.dropped.empty())
-    log::warning(fmt::format("inputs that {} does not take are dropped: {}", model.architecture(),
-                             fmt::join(prepared.dropped, ", ")));
-  models::BuildOptions options = build_options(model, prepared.inputs);
-  options.dims.merge(resolve_dims(build(model, options), prepared.inputs, config));
-  ExportedProgram program = build(model, options);
+  const PreparedBuild prepared = prepare_build(model, inputs, config);
+  ExportedProgram program = build(model, prepared.options);
   ExportMetadata metadata = metadata_of(model, program, prepared.inputs, config);
   return finish(std::move(program), std::move(metadata), openvino_config);
 }

@@ -192,6 +192,29 @@ TEST(OpenVINORunner, CachesCanBeGivenAndAskedFor) {
                        "no output"));
 }
 
+// A request is used again: what one run gave away, another that wants less must not write to.
+class Results : public testing::TestWithParam<const char*> {};
+
+TEST_P(Results, StayAsTheyWere) {
+  const auto exported = golden::export_case("bert-base", "auto", {}, GetParam());
+  const Runner& runner = exported.runners()[0].second;
+  const Outputs first = runner({{"input_ids", cases::token_ids(2, 5)}});
+  ASSERT_EQ(first.size(), 2u);
+  std::vector<Tensor> kept;
+  for (const auto& [name, value] : first) kept.push_back(value.clone());
+  for (const auto& [name, value] : first) {
+    runner({{"input_ids", cases::token_ids(1, 4)}}, {name});
+    runner({{"input_ids", cases::token_ids(2, 5)}, {"token_type_ids", decoders::ones(2, 5)}},
+           {name});
+  }
+  for (size_t i = 0; i < kept.size(); ++i)
+    EXPECT_TRUE(cases::same_bits(first[i].second, kept[i])) << first[i].first;
+}
+
+INSTANTIATE_TEST_SUITE_P(Runners, Results,
+                         testing::Values("onnx", "dynamo", "openvino", "executorch"),
+                         [](const auto& made) { return std::string(made.param); });
+
 TEST(OpenVINORunner, ThreadsHaveRequestsOfTheirOwn) {
   const TestFolder t;
   const auto exported = ExportedModel::from_pretrained(save_llama(t / "out"));

@@ -219,11 +219,12 @@ void Model::run(const abi::Input* inputs, size_t num_inputs, abi::Output* output
       if (has_state(name)) find_state(request, name, name_).set_state(value);
       else request.set_tensor(input(name), value);
     }
+    // All of them: what an earlier run gave away or was given must not be written to again.
+    for (const Port& port : compiled_.outputs()) request.set_tensor(port, growing_tensor(port));
     for (size_t i = 0; i < num_outputs; ++i)
-      if (const std::string_view name = outputs[i].name; !has_state(name))
-        request.set_tensor(output(name), outputs[i].memory != nullptr
-                                             ? wrap_tensor(*outputs[i].memory, name)
-                                             : growing_tensor(output(name)));
+      if (outputs[i].memory != nullptr)
+        request.set_tensor(output(outputs[i].name),
+                           wrap_tensor(*outputs[i].memory, outputs[i].name));
     request.infer();
     take_outputs(request, outputs, num_outputs);
     // The caller's memory is forgotten with the request.
