@@ -65,7 +65,7 @@ struct RunnerOptions {
   int intra_op_threads = 0;            ///< 0: every CPU the process may use
   /// Passed as they are: ONNX Runtime's session options, OpenVINO's compile properties
   /// ("CACHE_DIR": a folder for compiled models; "ENABLE_MMAP": "YES" maps the weights, which
-  /// nobody may then write to).
+  /// nobody may then write to; "ATTENTION_BACKEND": "SDPA" or "PA", plain attention or paged).
   std::vector<std::pair<std::string, std::string>> session_options;
 };
 

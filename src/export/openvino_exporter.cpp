@@ -74,6 +74,8 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
     }
     drop_outputs(metadata, leaves);
     if (!leaves.empty()) options.metadata["states"] = variables.dump();
+    if (const std::string kind = openvino::attention_kind(*program.graph); !kind.empty())
+      options.metadata["attention"] = kind;
   }
   std::vector<std::string> unread;
   std::unique_ptr<Graph> graph = openvino::lower(program, {.caches = caches}, &unread);

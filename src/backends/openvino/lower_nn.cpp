@@ -1,10 +1,13 @@
 // Lowering rows: products, norms, rotation, attention, in the shapes that plug-ins fuse.
 #include <cmath>
+#include <limits>
 
 #include "backends/openvino/lower.h"
 
 namespace slipway::openvino {
 namespace {
+
+constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 Value linear(Lower& l) {
   const Value product =
@@ -92,6 +95,30 @@ Value bias_of(Lower& l, Value mask) {
            {mask, l.scalar(0.0, DType::kF32), l.scalar(-3.4028234663852886e38, DType::kF32)});
 }
 
+/// Query i of n stands at slot total - n + i and sees slots that padding keeps, up to its own. A
+/// window is written as products in the order, with a Broadcast and a Slice behind them, that
+/// OpenVINO's transformation to paged attention knows a window by; any other form loses it there.
+Value causal_mask(Lower& l) {
+  const Sym total = l.args().type(0).shape[1], count = l.args().sym(1);
+  const auto range = [&](Sym start) {
+    const Value begin = l.squeeze(l.size(start), 0), end = l.squeeze(l.size(total), 0);
+    return l.typed("ov::Range",
+                   {begin, end, l.scalar(1, DType::kI64), named("output_type", DType::kI64)},
+                   {DType::kI64, {total - start}});
+  };
+  const Value keys = l.unsqueeze(range(0), 0), queries = l.unsqueeze(range(total - count), 1);
+  const Value causal = l("ov::LessEqual", {keys, queries});
+  const Value kept = l.unsqueeze(l.unsqueeze(l.in(0, DType::kBool), 1), 1);
+  if (!l.has(2)) return l("ov::LogicalAnd", {l.unsqueeze(l.unsqueeze(causal, 0), 0), kept});
+  const auto before = -static_cast<double>(l.args().integer(2));
+  const auto both = [&](Value a, Value b) { return l("ov::BitwiseAnd", {a, b}); };
+  const Value inside =
+      l("ov::Greater", {keys, l("ov::Add", {queries, l.scalar(before, DType::kI64)})});
+  const Value seen = both(both(causal, both(both(causal, inside), kept)), kept);
+  return l.typed("ov::Broadcast", {seen, l.sizes(seen.shape()), named("mode", "bidirectional")},
+                 seen.type());
+}
+
 /// softmax(cap tanh(scale q k' / cap) + bias) v.
 Value capped_attention(Lower& l, Value q, Value k, Value v, double scale, double cap) {
   const DType d = q.dtype();
@@ -103,6 +130,13 @@ Value capped_attention(Lower& l, Value q, Value k, Value v, double scale, double
   return l.typed("ov::MatMul", {l("ov::SoftMax", {scores, named("axis", -1)}), v}, l.out());
 }
 
+bool has_window(Lower& l) {
+  if (!l.has(3)) return false;
+  const Node* mask = l.args().value(3).node();
+  return mask->kind == NodeKind::kOp && mask->op->name() == "slipway::causal_mask" &&
+         mask->arguments().has(2);
+}
+
 Value attention(Lower& l) {
   const Value q = l.in(0);
   const int64_t groups = q.dim(1).value() / l.in(1).dim(1).value();
@@ -111,6 +145,7 @@ Value attention(Lower& l) {
   if (const double cap = l.args().number(5); cap > 0)
     return capped_attention(l, q, k, v, scale, cap);
   Value mask = l.has(3) ? l.cast(bias_of(l, l.in(3)), q.dtype()) : Value();
+  if (has_window(l)) mask = l.cut(mask, 3, l.ints({0}), l.ints({kEnd}), 1, mask.type());
   const bool usual = q.dim(3).is_const() &&
                      std::fabs(scale * std::sqrt(static_cast<double>(q.dim(3).value())) - 1) < 1e-9;
   if (usual) return l("ov::ScaledDotProductAttention", {q, k, v, mask});
@@ -165,6 +200,7 @@ const LoweringRow kRows[] = {
      }},
     {"aten::layer_norm", layer_norm},
     {"aten::scaled_dot_product_attention", dot_product_attention},
+    {"slipway::causal_mask", causal_mask},
     {"slipway::rms_norm", rms_norm},
     {"slipway::rotary_embedding", rotary},
     {"slipway::attention", attention},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/openvino/states.h"
 #include "base/test_expect.h"
 #include "ir/parse.h"
 
@@ -94,6 +95,44 @@ graph(%q: f32[b, 4, s, 8], %k: f32[b, 2, t, 8], %v: f32[b, 2, t, 8], %m: bool[b,
   EXPECT_EQ(found.at("ov::Broadcast"), 2);  // keys and values for their groups
   EXPECT_EQ(found.count("ov::ShapeOf"), 0u);
   EXPECT_EQ(found.count("ov::SoftMax"), 0u);
+}
+
+std::string masked(const std::string& mask) {
+  return R"(dims: b in 1.., s in 1.., p in 0..
+graph(%q: f32[b, 2, s, 8], %past: f32[b, 2, p, 8], %attention_mask: i64[b, p + s]) {
+  %0: f32[b, 2, p + s, 8] = slipway::cache_append(%past, %q)
+  %1: bool[b, 1, s, p + s] = )" +
+         mask + R"(
+  %2: f32[b, 2, s, 8] = slipway::attention(%q, %0, %0, %1, 0.25)
+  return y=%2
+})";
+}
+
+// The chain that OpenVINO's transformation to paged attention looks for, from the attention back.
+TEST(OpenVINOLower, AWindowIsWrittenAsPagingKnowsIt) {
+  const auto graph = lowered(masked("slipway::causal_mask(%attention_mask, s, 4)"));
+  const Node* attention = graph->outputs()[0].value.node();
+  const auto operand = [](const Node* node, size_t i) { return node->arguments().value(i).node(); };
+  const Node* at = operand(attention, 3);
+  std::vector<std::string> chain;
+  for (const size_t next : {0, 0, 0, 0, 1, 0, 1}) {
+    chain.push_back(at->op->name());
+    at = operand(at, next);
+  }
+  EXPECT_EQ(chain,
+            (std::vector<std::string>{"ov::Slice", "ov::Select", "ov::Broadcast", "ov::BitwiseAnd",
+                                      "ov::BitwiseAnd", "ov::BitwiseAnd", "ov::BitwiseAnd"}));
+  EXPECT_EQ(at->op->name(), "ov::Greater");
+  EXPECT_EQ(operand(at, 1)->op->name(), "ov::Add");
+}
+
+TEST(OpenVINOStates, AttentionIsWhatItsMasksAre) {
+  const auto kind = [](const std::string& mask) {
+    return attention_kind(*parse_graph(masked(mask)));
+  };
+  EXPECT_EQ(kind("slipway::causal_mask(%attention_mask, s)"), "causal");
+  EXPECT_EQ(kind("slipway::causal_mask(%attention_mask, s, 4)"), "sliding_window");
+  EXPECT_EQ(kind("aten::full([b, 1, s, p + s], true)"), "");
 }
 
 TEST(OpenVINOLower, RotationIsTheSumOfTwoProducts) {

@@ -36,6 +36,10 @@ Value output_named(const Graph& graph, const std::string& name) {
   return at == outputs.end() ? Value() : at->value;
 }
 
+bool is_op(const Node& node, std::string_view name) {
+  return node.kind == NodeKind::kOp && node.op->name() == name;
+}
+
 DType stored_as(DType dtype) { return dtype == DType::kI64 ? DType::kI32 : computed_as(dtype); }
 
 }  // namespace
@@ -58,6 +62,24 @@ std::vector<State> find_states(const Graph& graph) {
     return state.shape.empty() && !owners.contains(owner_of(state.input->name));
   });
   return states;
+}
+
+std::string attention_kind(const Graph& graph) {
+  std::string kind;
+  for (Node* node : graph.order()) {
+    if (is_op(*node, "aten::scaled_dot_product_attention")) return "";
+    if (!is_op(*node, "slipway::attention")) continue;
+    const Args a = node->arguments();
+    if (!a.has(3) || a.number(5) > 0) return "";
+    Node* made = a.value(3).node();
+    if (!is_op(*made, "slipway::causal_mask")) return "";
+    const Args mask = made->arguments();
+    const Node* padding = mask.value(0).node();
+    if (padding->kind != NodeKind::kInput || padding->name != "attention_mask") return "";
+    if (mask.has(2)) kind = "sliding_window";
+    else if (kind.empty()) kind = "causal";
+  }
+  return kind;
 }
 
 }  // namespace slipway::openvino

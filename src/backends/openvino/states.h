@@ -25,4 +25,9 @@ struct State {
 /// as it went in is none.
 std::vector<State> find_states(const Graph& graph);
 
+/// What all attention of a graph of composites has in common: "causal" where it hides nothing but
+/// later tokens and the padding of the input attention_mask, so that a runtime needs no mask to
+/// know what a token sees; "sliding_window" where some layers hide early tokens too; else empty.
+std::string attention_kind(const Graph& graph);
+
 }  // namespace slipway::openvino

@@ -28,13 +28,13 @@ RepeatedCall::Port& RepeatedCall::checked(std::vector<Port>& ports, size_t at) {
 void RepeatedCall::set_input(size_t input, const abi::DLTensor& tensor) {
   Port& port = checked(inputs_, input);
   port.tensor = wrap_tensor(tensor, port.name);
-  request_.set_tensor(port.port, port.tensor);
+  request_->set_input(port.at, port.tensor);
 }
 
 void RepeatedCall::set_output(size_t output, const abi::DLTensor* memory) {
   Port& port = checked(outputs_, output);
   port.tensor = memory != nullptr ? wrap_tensor(*memory, port.name) : ov::Tensor();
-  if (port.tensor) request_.set_tensor(port.port, port.tensor);
+  request_->set_output(port.at, port.tensor);
 }
 
 void RepeatedCall::feed_back(size_t output, size_t input) {
@@ -42,20 +42,21 @@ void RepeatedCall::feed_back(size_t output, size_t input) {
   if (!from.tensor)
     throw Error(kUsage, fmt::format("[openvino] the output {} was not set to memory", from.name));
   to.tensor = std::exchange(from.tensor, ov::Tensor());
-  request_.set_tensor(to.port, to.tensor);
+  request_->set_output(from.at, from.tensor);
+  request_->set_input(to.at, to.tensor);
 }
 
 int64_t RepeatedCall::run() {
   for (const Port& port : inputs_)
     if (!port.tensor)
       throw Error(kUsage, fmt::format("[openvino] the input {} was not set", port.name));
-  for (Port& port : outputs_) {
-    port.ready = !port.tensor;
-    if (port.ready) request_.set_tensor(port.port, growing_tensor(port.port));
-  }
+  for (Port& port : outputs_) port.ready = !port.tensor;
   const auto start = std::chrono::steady_clock::now();
   try {
-    request_.infer();
+    request_->infer();
+  } catch (const Error&) {
+    for (Port& port : outputs_) port.ready = false;
+    throw;
   } catch (const std::exception& e) {
     for (Port& port : outputs_) port.ready = false;
     rethrow(e, model_->name(), Stage::kRunning);
@@ -70,17 +71,15 @@ abi::DLManagedTensor* RepeatedCall::take_output(size_t output) {
     throw Error(kUsage, fmt::format("[openvino] the output {} lies in memory that was set, was "
                                     "taken already, or was not run yet",
                                     port.name));
-  return hand_over(request_.get_tensor(port.port), model_, port.name);
+  return hand_over(request_->output(port.at), model_, port.name);
 }
 
-void RepeatedCall::reset_states() { request_.reset_state(); }
-
 void RepeatedCall::set_state(std::string_view name, const abi::DLTensor& tensor) {
-  find_state(request_, name, model_->name()).set_state(wrap_tensor(tensor, name));
+  request_->set_state(name, wrap_tensor(tensor, name));
 }
 
 abi::DLManagedTensor* RepeatedCall::get_state(std::string_view name) {
-  return hand_over(copy_of(find_state(request_, name, model_->name()).get_state()), model_, name);
+  return hand_over(request_->copy_state(name), model_, name);
 }
 
 }  // namespace slipway::openvino_runner

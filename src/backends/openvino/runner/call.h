@@ -27,7 +27,7 @@ class RepeatedCall {
   int64_t run();
   abi::DLManagedTensor* take_output(size_t output);
 
-  void reset_states();
+  void reset_states() { request_->reset_states(); }
   void set_state(std::string_view name, const abi::DLTensor& tensor);
   /// A copy of what the state is now.
   abi::DLManagedTensor* get_state(std::string_view name);
@@ -35,14 +35,14 @@ class RepeatedCall {
  private:
   struct Port {
     std::string name;
-    ov::Output<const ov::Node> port;
+    size_t at;           ///< among the request's
     ov::Tensor tensor;   ///< the caller's memory
     bool ready = false;  ///< an output that can be taken
   };
   Port& checked(std::vector<Port>& ports, size_t at);
 
   std::shared_ptr<Model> model_;
-  ov::InferRequest request_;
+  std::unique_ptr<Request> request_;
   std::vector<Port> inputs_, outputs_;
 };
 

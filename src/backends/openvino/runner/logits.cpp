@@ -56,20 +56,25 @@ ov::Node* product_of(ov::Output<ov::Node> value) {
 
 }  // namespace
 
+ov::Node* logits_product(const ov::Model& model) {
+  const auto result = logits_of(model);
+  if (!result) return nullptr;
+  ov::Node* product = product_of(result->input_value(0));
+  if (product == nullptr || product->output(0).get_target_inputs().size() != 1) return nullptr;
+  const ov::Rank rank = product->get_input_partial_shape(0).rank();
+  const auto* multiply = ov::as_type<ov::op::v0::MatMul>(product);
+  const bool rows = rank == ov::Rank(3) && !multiply->get_transpose_a();
+  return rows && is_constant(product->input_value(1)) ? product : nullptr;
+}
+
 bool add_logits_to_keep(const std::shared_ptr<ov::Model>& model) {
   for (const auto& input : model->inputs())
     if (has_name(input, kLogitsToKeep) || has_name(input, "num_logits_to_keep")) return false;
   if (!is_decoder(*model)) return false;
-  const auto result = logits_of(*model);
-  if (!result) return false;
-  ov::Node* product = product_of(result->input_value(0));
-  if (product == nullptr || product->output(0).get_target_inputs().size() != 1) return false;
+  ov::Node* product = logits_product(*model);
+  if (product == nullptr) return false;
   const auto hidden = product->input_value(0);
-  const ov::PartialShape& shape = hidden.get_partial_shape();
-  const auto* multiply = ov::as_type<ov::op::v0::MatMul>(product);
-  if (shape.rank().is_dynamic() || shape.size() != 3 || shape[1].is_static() ||
-      multiply->get_transpose_a() || !is_constant(product->input_value(1)))
-    return false;
+  if (hidden.get_partial_shape()[1].is_static()) return false;
   const auto constant = [](int64_t value) {
     return ov::op::v0::Constant::create(ov::element::i64, ov::Shape{1}, {value});
   };

@@ -34,8 +34,8 @@ std::string info_text(const ov::Model& model, const std::string& group, const st
 
 /// Throws Error{kUsage} naming what there is.
 template <class Map>
-auto& find_in(const Map& map, std::string_view name, std::string_view kind,
-              const std::string& model) {
+size_t find_in(const Map& map, std::string_view name, std::string_view kind,
+               const std::string& model) {
   if (const auto at = map.find(name); at != map.end()) return at->second;
   std::vector<std::string> names;
   for (const auto& entry : map) names.push_back(entry.first);
@@ -83,7 +83,6 @@ Model::Model(const std::filesystem::path& path, std::string_view options)
     : name_(path.filename().string()) {
   try {
     compile(path, options);
-    describe();
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {
@@ -104,13 +103,9 @@ void Model::compile(const std::filesystem::path& path, std::string_view text) {
   const auto mmap = options.properties.extract(kMmap);
   core.set_property({{kMmap, mmap ? ov::Any(mmap.mapped()) : ov::Any(false)}});
   const std::shared_ptr<ov::Model> model = core.read_model(path.string());
+  const std::shared_ptr<ov::Model> before = model->clone();
   keeps_logits_ = add_logits_to_keep(model);
-  describe_metadata(*model);
-  for (const auto& variable : model->get_variables()) {
-    const ov::op::util::VariableInfo& info = variable->get_info();
-    state_names_.insert(info.variable_id);
-    states_.push_back(describe_io(info.variable_id, info.data_type, info.data_shape));
-  }
+  describe(*model);
   ov::AnyMap cpu, whole = {ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY)};
   if (options.threads > 0) cpu.insert(ov::inference_num_threads(options.threads));
   // The plug-in of the CPU does not obey what the file says, and picks bfloat16 by itself.
@@ -123,8 +118,33 @@ void Model::compile(const std::filesystem::path& path, std::string_view text) {
   check_properties(options);
   for (const auto& [key, value] : options.properties) whole[key] = value;
   const HugePages pages;
-  compiled_ = core.compile_model(model, options.device, whole);
+  if (!compile_paged(core, *before, options, whole)) {
+    compiled_ = core.compile_model(model, options.device, whole);
+    ports_ = {compiled_.inputs(), compiled_.outputs()};
+  }
   pages.advise();
+}
+
+bool Model::compile_paged(ov::Core& core, const ov::Model& model, const Options& options,
+                          const ov::AnyMap& properties) {
+  if (options.attention == Attention::kPlain) return false;
+  try {
+    if (options.device != "CPU" || !keeps_logits_)
+      throw Error(kUnsupported,
+                  fmt::format("[openvino] attention of {} cannot be paged: {}", name_,
+                              options.device == "CPU" ? "it is no decoder of several tokens"
+                                                      : "that needs the device CPU"));
+    const PagedGraph graph = page_attention(model);
+    if (graph.windows && options.attention == Attention::kAuto) return false;
+    compiled_ = core.compile_model(graph.model, options.device, properties);
+    paged_ = make_plan(compiled_, graph, model);
+    return true;
+  } catch (const std::exception&) {
+    // By itself: paging is for speed, and these graphs and devices have none of it.
+    if (options.attention == Attention::kPaged) throw;
+    compiled_ = {};
+    return false;
+  }
 }
 
 const char* Model::keep(std::string text) { return strings_.emplace_back(std::move(text)).c_str(); }
@@ -162,18 +182,27 @@ abi::IoDescription Model::describe_io(const std::string& name, const ov::element
   return io;
 }
 
-void Model::describe() {
-  for (const Port& port : compiled_.inputs()) {
+void Model::describe(const ov::Model& model) {
+  describe_metadata(model);
+  for (const auto& variable : model.get_variables()) {
+    const ov::op::util::VariableInfo& info = variable->get_info();
+    state_names_.insert(info.variable_id);
+    states_.push_back(describe_io(info.variable_id, info.data_type, info.data_shape));
+  }
+  // logits_to_keep is the last one.
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    const auto port = model.input(i);
     const std::string name = name_of(port);
-    for (const std::string& other : port.get_names()) input_ports_.emplace(other, port);
-    input_ports_.emplace(name, port);
+    for (const std::string& other : port.get_names()) input_numbers_.emplace(other, i);
+    input_numbers_.emplace(name, i);
     auto& list = keeps_logits_ && name == kLogitsToKeep ? optional_inputs_ : inputs_;
     list.push_back(describe_io(name, port.get_element_type(), port.get_partial_shape()));
   }
-  for (const Port& port : compiled_.outputs()) {
+  for (size_t i = 0; i < model.outputs().size(); ++i) {
+    const auto port = model.output(i);
     const std::string name = name_of(port);
-    for (const std::string& other : port.get_names()) output_ports_.emplace(other, port);
-    output_ports_.emplace(name, port);
+    for (const std::string& other : port.get_names()) output_numbers_.emplace(other, i);
+    output_numbers_.emplace(name, i);
     outputs_.push_back(describe_io(name, port.get_element_type(), port.get_partial_shape()));
   }
   description_ = {inputs_.size(),          inputs_.data(),   optional_inputs_.size(),
@@ -182,20 +211,22 @@ void Model::describe() {
                   states_.data()};
 }
 
-const Model::Port& Model::input(std::string_view name) const {
-  return find_in(input_ports_, name, "input", name_);
+size_t Model::input(std::string_view name) const {
+  return find_in(input_numbers_, name, "input", name_);
 }
 
-const Model::Port& Model::output(std::string_view name) const {
-  return find_in(output_ports_, name, "output", name_);
+size_t Model::output(std::string_view name) const {
+  return find_in(output_numbers_, name, "output", name_);
 }
 
-ov::InferRequest Model::new_request() const {
-  ov::InferRequest request = compiled_.create_infer_request();
+std::unique_ptr<Request> Model::new_request() const {
+  if (paged_)
+    return std::make_unique<PagedRequest>(compiled_.create_infer_request(), *paged_, name_);
+  auto request = std::make_unique<PlainRequest>(compiled_.create_infer_request(), ports_, name_);
   if (keeps_logits_) {
     ov::Tensor all(ov::element::i64, ov::Shape{});
     *all.data<int64_t>() = 0;
-    request.set_tensor(input(kLogitsToKeep), all);
+    request->set_input(input(kLogitsToKeep), all);
   }
   return request;
 }
@@ -203,30 +234,30 @@ ov::InferRequest Model::new_request() const {
 void Model::run(const abi::Input* inputs, size_t num_inputs, abi::Output* outputs,
                 size_t num_outputs) const {
   // A request is used again after a run that succeeded.
-  ov::InferRequest request;
+  std::unique_ptr<Request> request;
   {
     const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) request = idle_.back(), idle_.pop_back();
+    if (!idle_.empty()) request = std::move(idle_.back()), idle_.pop_back();
   }
   if (!request) request = new_request();
   try {
-    if (!states_.empty()) request.reset_state();
+    if (!states_.empty()) request->reset_states();
     bool keep_given = false;
     for (size_t i = 0; i < num_inputs; ++i) {
       const std::string_view name = inputs[i].name;
       keep_given = keep_given || name == kLogitsToKeep;
       const ov::Tensor value = wrap_tensor(*inputs[i].tensor, name);
-      if (has_state(name)) find_state(request, name, name_).set_state(value);
-      else request.set_tensor(input(name), value);
+      if (has_state(name)) request->set_state(name, value);
+      else request->set_input(input(name), value);
     }
-    // All of them: what an earlier run gave away or was given must not be written to again.
-    for (const Port& port : compiled_.outputs()) request.set_tensor(port, growing_tensor(port));
+    // All of them: what an earlier run was given must not be written to again.
+    for (size_t i = 0; i < outputs_.size(); ++i) request->set_output(i, {});
     for (size_t i = 0; i < num_outputs; ++i)
       if (outputs[i].memory != nullptr)
-        request.set_tensor(output(outputs[i].name),
-                           wrap_tensor(*outputs[i].memory, outputs[i].name));
-    request.infer();
-    take_outputs(request, outputs, num_outputs);
+        request->set_output(output(outputs[i].name),
+                            wrap_tensor(*outputs[i].memory, outputs[i].name));
+    request->infer();
+    take_outputs(*request, outputs, num_outputs);
     // The caller's memory is forgotten with the request.
     if (keeps_logits_ && keep_given) return;
   } catch (const Error&) {
@@ -238,8 +269,7 @@ void Model::run(const abi::Input* inputs, size_t num_inputs, abi::Output* output
   idle_.push_back(std::move(request));
 }
 
-void Model::take_outputs(ov::InferRequest& request, abi::Output* outputs,
-                         size_t num_outputs) const {
+void Model::take_outputs(Request& request, abi::Output* outputs, size_t num_outputs) const {
   // Either all outputs are handed over or none.
   using Handed = std::unique_ptr<abi::DLManagedTensor, void (*)(abi::DLManagedTensor*)>;
   std::vector<Handed> handed;
@@ -247,25 +277,12 @@ void Model::take_outputs(ov::InferRequest& request, abi::Output* outputs,
   for (size_t i = 0; i < num_outputs; ++i) {
     const char* name = outputs[i].name;
     ov::Tensor value;
-    if (has_state(name)) value = copy_of(find_state(request, name, name_).get_state());
-    else if (outputs[i].memory == nullptr) value = request.get_tensor(output(name));
+    if (has_state(name)) value = request.copy_state(name);
+    else if (outputs[i].memory == nullptr) value = request.output(output(name));
     handed.emplace_back(value ? hand_over(std::move(value), self, name) : nullptr,
                         [](abi::DLManagedTensor* tensor) { tensor->deleter(tensor); });
   }
   for (size_t i = 0; i < num_outputs; ++i) outputs[i].result = handed[i].release();
-}
-
-ov::VariableState find_state(ov::InferRequest& request, std::string_view name,
-                             std::string_view model) {
-  for (ov::VariableState& state : request.query_state())
-    if (state.get_name() == name) return state;
-  throw Error(kUsage, fmt::format("[openvino] {} has no state {}", model, name));
-}
-
-ov::Tensor growing_tensor(const ov::Output<const ov::Node>& port) {
-  const ov::PartialShape& shape = port.get_partial_shape();
-  if (shape.is_static()) return {port.get_element_type(), shape.to_shape()};
-  return {port.get_element_type(), ov::Shape{0}};
 }
 
 }  // namespace slipway::openvino_runner

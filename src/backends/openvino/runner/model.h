@@ -6,12 +6,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "backends/openvino/runner/ov.h"
+#include "backends/openvino/runner/options.h"
+#include "backends/openvino/runner/paged_request.h"
+#include "backends/openvino/runner/plain_request.h"
 #include "runtime/abi.h"
 
 namespace slipway::openvino_runner {
@@ -21,19 +24,20 @@ class Model : public std::enable_shared_from_this<Model> {
  public:
   /// Reads, completes (logits.h) and compiles the file. Its weights are read into memory, not
   /// mapped: what is mapped takes the process along when somebody writes to the file (cases.md);
-  /// the property ENABLE_MMAP maps them. Throws Error naming the file.
+  /// the property ENABLE_MMAP maps them. Attention of a decoder is paged (paged_graph.h) on the CPU
+  /// where it can be. Throws Error naming the file.
   Model(const std::filesystem::path& path, std::string_view options);
 
   const abi::SessionDescription& description() const { return description_; }
   const std::string& name() const { return name_; }
 
-  /// Throw Error{kUsage} naming those that there are.
-  const ov::Output<const ov::Node>& input(std::string_view name) const;
-  const ov::Output<const ov::Node>& output(std::string_view name) const;
+  /// As a Request counts them. Throw Error{kUsage} naming those that there are.
+  size_t input(std::string_view name) const;
+  size_t output(std::string_view name) const;
   bool has_state(std::string_view name) const { return state_names_.count(name) != 0; }
 
   /// A request whose states are the graph's first ones, and whose optional inputs are set.
-  ov::InferRequest new_request() const;
+  std::unique_ptr<Request> new_request() const;
 
   /// States begin anew in each run: with what is given under their name, as an input, or with the
   /// graph's first value. They can be asked for like outputs.
@@ -41,24 +45,26 @@ class Model : public std::enable_shared_from_this<Model> {
            size_t num_outputs) const;
 
  private:
-  using Port = ov::Output<const ov::Node>;
-
   void compile(const std::filesystem::path& path, std::string_view options);
-  void describe();
+  bool compile_paged(ov::Core& core, const ov::Model& model, const Options& options,
+                     const ov::AnyMap& properties);
+  void describe(const ov::Model& model);
   void describe_metadata(const ov::Model& model);
   abi::IoDescription describe_io(const std::string& name, const ov::element::Type& type,
                                  const ov::PartialShape& shape);
   const char* keep(std::string text);
-  void take_outputs(ov::InferRequest& request, abi::Output* outputs, size_t num_outputs) const;
+  void take_outputs(Request& request, abi::Output* outputs, size_t num_outputs) const;
 
   std::string name_;  ///< the file name, for messages
   bool keeps_logits_ = false;
   mutable ov::CompiledModel compiled_;  // create_infer_request() is not const, but thread-safe
+  Ports ports_;
+  std::optional<PagedPlan> paged_;
 
-  std::map<std::string, Port, std::less<>> input_ports_, output_ports_;  ///< by every name
+  std::map<std::string, size_t, std::less<>> input_numbers_, output_numbers_;  ///< by every name
   std::set<std::string, std::less<>> state_names_;
   mutable std::mutex mutex_;
-  mutable std::vector<ov::InferRequest> idle_;
+  mutable std::vector<std::unique_ptr<Request>> idle_;
 
   // What description_ points into. Deques: elements stay where they are.
   std::deque<std::string> strings_;
@@ -69,12 +75,5 @@ class Model : public std::enable_shared_from_this<Model> {
   std::vector<abi::KeyValue> metadata_;
   abi::SessionDescription description_{};
 };
-
-/// The state of a request, by name. Throws Error{kUsage} where there is none.
-ov::VariableState find_state(ov::InferRequest& request, std::string_view name,
-                             std::string_view model);
-
-/// Memory that a request writes an output to, as large as it turns out.
-ov::Tensor growing_tensor(const ov::Output<const ov::Node>& port);
 
 }  // namespace slipway::openvino_runner

@@ -28,6 +28,12 @@ std::string device_list(const json& names) {
   return names.size() == 1 ? list : "AUTO:" + list;
 }
 
+Attention attention_of(const std::string& backend) {
+  if (backend == "PA") return Attention::kPaged;
+  if (backend == "SDPA") return Attention::kPlain;
+  malformed("ATTENTION_BACKEND", backend, "PA or SDPA");
+}
+
 }  // namespace
 
 Options read_options(std::string_view text) {
@@ -59,6 +65,8 @@ Options read_options(std::string_view text) {
       throw Error(kUsage, fmt::format("[openvino] unknown session option '{}'", key));
     }
   }
+  if (const auto backend = options.properties.extract("ATTENTION_BACKEND"))
+    options.attention = attention_of(backend.mapped());
   options.device = find_device(device);
   return options;
 }
