@@ -30,10 +30,10 @@ Outline read(const std::vector<std::byte>& bytes) { return read_outline(bytes, "
 TEST(ExecutorchRead, GivesBackWhatWasWritten) {
   const Outline outline = read(written(testing::add_program()));
   EXPECT_EQ(outline.producer, std::string("slipway ") + SLIPWAY_VERSION);
-  EXPECT_EQ(outline.metadata.at("architecture"), "Adder");
-  EXPECT_EQ(outline.dims, R"({"batch_size":[1,16]})");
-  EXPECT_EQ(outline.ranges, R"({"x":[0,9]})");
   const MethodOutline& forward = outline.method("forward", "a.pte");
+  EXPECT_EQ(forward.metadata.at("architecture"), "Adder");
+  EXPECT_EQ(forward.dims, R"({"batch_size":[1,16]})");
+  EXPECT_EQ(forward.ranges, R"({"x":[0,9]})");
   ASSERT_EQ(forward.inputs.size(), 1u);
   EXPECT_EQ(forward.inputs[0].name, "x");
   EXPECT_EQ(forward.inputs[0].dtype, DType::kF32);

@@ -76,8 +76,8 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
     for (Port& port : method.outputs)
       if (const auto dtype = dtype_of(port)) port.dtype = *dtype;
   method_ = &choose(outline_, options, name_);
-  shapes_.emplace(outline_, *method_, name_);
-  file_ = std::make_shared<ProgramFile>(path, name_);
+  shapes_.emplace(*method_, name_);
+  file_ = ProgramFile::open(path, name_);
   idle_.push_back(std::make_unique<Instance>(file_, *method_, *shapes_, name_));
   describe();
 }
@@ -114,9 +114,9 @@ void Model::describe() {
   const auto add = [this](const std::string& key, const std::string& value) {
     metadata_.push_back({keep(key), keep(value)});
   };
-  for (const auto& [key, value] : outline_.metadata) add(key, value);
-  if (!outline_.ranges.empty()) add("slipway.ranges", outline_.ranges);
-  if (!outline_.dims.empty()) add("slipway.dims", outline_.dims);
+  for (const auto& [key, value] : method_->metadata) add(key, value);
+  if (!method_->ranges.empty()) add("slipway.ranges", method_->ranges);
+  if (!method_->dims.empty()) add("slipway.dims", method_->dims);
   for (const MethodOutline& method : outline_.methods) {
     if (!method.is_metadata()) continue;
     std::string text;
