@@ -85,8 +85,7 @@ void check_format_flags(const ExportOptions& options, const std::string& format,
       {!options.backend.empty(), "--backend", "executorch", "ExecuTorch programs"},
       {options.no_alloc_input, "--no-alloc-graph-input", "executorch", "ExecuTorch programs"},
       {options.no_alloc_output, "--no-alloc-graph-output", "executorch", "ExecuTorch programs"},
-      {options.no_alloc_buffers, "--no-alloc-mutable-buffers", "executorch",
-       "ExecuTorch programs"},
+      {options.no_alloc_buffers, "--no-alloc-mutable-buffers", "executorch", "ExecuTorch programs"},
       {options.single_file, "--single-file", "executorch", "ExecuTorch programs"}};
   for (const Flag& flag : flags)
     if (flag.given && format != flag.format)

@@ -124,14 +124,14 @@ Report inspect_export(const std::filesystem::path& directory) {
                 {"packages", packages},
                 {"export_config", parse_json(metadata.export_config, kManifestFile)}};
     if (!component.method.empty()) row["method"] = component.method;
-    report.text += fmt::format(
-        "component {}: {}, {}{} {}\n", component.name, component.file,
-        component.method.empty() ? "" : fmt::format("method {}, ", component.method), architecture,
-        dtype);
+    report.text +=
+        fmt::format("component {}: {}, {}{} {}\n", component.name, component.file,
+                    component.method.empty() ? "" : fmt::format("method {}, ", component.method),
+                    architecture, dtype);
     if (!versions.empty()) report.text += fmt::format("  made with {}\n", versions);
     const std::string& format = manifest.export_format;
-    const Report file = summary_report(
-        summary_of(format, directory / component.file, component.method), format);
+    const Report file =
+        summary_report(summary_of(format, directory / component.file, component.method), format);
     row.update(file.json);
     report.text += file.text;
     report.json["components"][component.name] = std::move(row);

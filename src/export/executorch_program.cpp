@@ -108,10 +108,11 @@ void join_executorch(std::vector<std::pair<std::string, ExportedComponent>>& com
   for (size_t i = 0; i < programs.size(); ++i) {
     const executorch::Program& program = programs[i]->program();
     if (programs[i]->options() != file->options)
-      throw Error(kUsage, fmt::format("[executorch] {} and {} have two settings of alloc_graph_input,"
-                                      " alloc_graph_output or alloc_mutable_buffers; components of "
-                                      "one file need the same",
-                                      components[0].first, components[i].first));
+      throw Error(kUsage,
+                  fmt::format("[executorch] {} and {} have two settings of alloc_graph_input,"
+                              " alloc_graph_output or alloc_mutable_buffers; components of "
+                              "one file need the same",
+                              components[0].first, components[i].first));
     executorch::Method method = program.methods.at(0);
     method.name = components[i].first;
     method.metadata = program.metadata;
@@ -120,8 +121,8 @@ void join_executorch(std::vector<std::pair<std::string, ExportedComponent>>& com
   }
   for (size_t i = 0; i < programs.size(); ++i) {
     auto impl = std::make_shared<Program::Impl>();
-    impl->fresh = std::make_shared<ExecutorchMethod>(components[i].second.program.impl().fresh,
-                                                     file, i);
+    impl->fresh =
+        std::make_shared<ExecutorchMethod>(components[i].second.program.impl().fresh, file, i);
     components[i].second.program = Program(std::move(impl));
   }
 }

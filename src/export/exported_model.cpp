@@ -159,8 +159,7 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
   if (fs::exists(folder / "config.json")) impl->config = read_text(folder / "config.json");
   for (const ManifestComponent& component : manifest.components) {
     auto program = std::make_shared<Program::Impl>();
-    program->file =
-        summary_of(manifest.export_format, folder / component.file, component.method);
+    program->file = summary_of(manifest.export_format, folder / component.file, component.method);
     program->file_place = {component.file, component.method};
     warn_of_newer(component.metadata);
     impl->components.emplace_back(

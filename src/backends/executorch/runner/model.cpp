@@ -22,13 +22,14 @@ const MethodOutline& choose(const executorch::Outline& outline, const Options& o
   if (!options.method.empty()) return outline.method(options.method, where);
   if (const MethodOutline* named = outline.find(options.component)) return *named;
   if (const MethodOutline* forward = outline.find("forward")) return *forward;
+  const std::string wanted = options.component.empty() ? "forward" : options.component;
   const MethodOutline* only = nullptr;
   for (const MethodOutline& method : outline.methods) {
     if (method.is_metadata()) continue;
-    if (only != nullptr) return outline.method("forward", where);  // throws, with their names
+    if (only != nullptr) return outline.method(wanted, where);  // throws, with their names
     only = &method;
   }
-  return only != nullptr ? *only : outline.method("forward", where);
+  return only != nullptr ? *only : outline.method(wanted, where);
 }
 
 /// Numbers are given as tensors without dimensions.
