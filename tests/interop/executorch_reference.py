@@ -171,7 +171,7 @@ def single_file(folder, reference, scratch):
         try:
             program.load_method(name)
             check(False, f"{folder.name}: one file has a method {name}")
-        except (RuntimeError, ValueError):
+        except (KeyError, RuntimeError, ValueError):
             check(True, "")
 
 
