@@ -65,6 +65,12 @@ struct ExecutorchConfig : ExportConfig {
   bool alloc_graph_output = true;
   /// Whether mutable buffers have memory in the program. Otherwise the caller gives it.
   bool alloc_mutable_buffers = true;
+  /// Of an export with several components: each is a method, of the component's name, of one file
+  /// model.pte, which holds the weights that they share once. The reference's loader opens files
+  /// with the method `forward` only. Memory is planned for each method. All components need it, and
+  /// the same alloc_* (Error{kUsage}). An export of one component is one file in either case.
+  /// Recorded where it is set.
+  bool single_file = false;
   /// Set: a program for ExecuTorch's LLM runner, to be saved as Layout::kExecutorchLlm. One row,
   /// input_ids [1, s] and cache_position [s] in, the last token's logits [1, 1, vocabulary] out; a
   /// static cache of so many slots is in mutable buffers. 0: max_position_embeddings, 2048 at most.

@@ -38,7 +38,8 @@ class HfExporter {
   /// Exports the components of decompose_for_generation: "prefill" and "decode" for a causal
   /// language model. Batch, prompt length and past length are symbolic under a dynamic
   /// configuration whatever the example's sizes are; cache slots too. Weights are stored once for
-  /// all components where the format has files that can share them (ONNX). The settings given here
+  /// all components where the format has files that can share them (ONNX, and ExecuTorch with
+  /// single_file). The settings given here
   /// travel as generation_config.json, over those of the checkpoint. The model is not run. Throws
   /// as export_model and decompose_for_generation do, with the component's name.
   ExportedModel export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
@@ -89,7 +90,8 @@ class OpenVINOExporter final : public HfExporter {
                                   const ExportConfig& config) const override;
 };
 
-/// Each component is a program with one method, `forward`, and its own weights. XNNPACK computes
+/// Each component is a program with one method, `forward`, and its own weights, or a method of one
+/// program under ExecutorchConfig::single_file. XNNPACK computes
 /// what it can; what was left to other kernels, and why, is logged as information.
 class ExecutorchExporter final : public HfExporter {
  protected:

@@ -39,6 +39,8 @@ Examples:
   slipway export llama/ out/ --format dynamo                a .pt2 that torch.export.load opens
   slipway export llama/ out/ --format openvino              IR: openvino_model.xml and .bin
   slipway export llama/ out/ --format executorch            a .pte for ExecuTorch, with XNNPACK
+  slipway export llama/ out/ --format executorch --generation --single-file
+                                                            model.pte with the methods prefill, decode
   slipway export llama/ out/ --layout executorch-llm        a .pte for ExecuTorch's LLM runner
   slipway export traced/model.pt2 out/                      a program that torch.export saved
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing
@@ -218,6 +220,8 @@ void add_export(CLI::App& app, Globals& globals) {
                     "ExecuTorch: the caller gives outputs their memory");
   command->add_flag("--no-alloc-mutable-buffers", options->no_alloc_buffers,
                     "ExecuTorch: the caller gives mutable buffers their memory");
+  command->add_flag("--single-file", options->single_file,
+                    "ExecuTorch: components are methods of one model.pte that share their weights");
   command->add_option("--disable-pass", options->disabled_passes,
                       "Leave out an optimization; `slipway formats --passes` lists them");
   command->add_flag("--generation", options->generation,

@@ -85,8 +85,8 @@ void check_format_flags(const ExportOptions& options, const std::string& format,
       {!options.backend.empty(), "--backend", "executorch", "ExecuTorch programs"},
       {options.no_alloc_input, "--no-alloc-graph-input", "executorch", "ExecuTorch programs"},
       {options.no_alloc_output, "--no-alloc-graph-output", "executorch", "ExecuTorch programs"},
-      {options.no_alloc_buffers, "--no-alloc-mutable-buffers", "executorch",
-       "ExecuTorch programs"}};
+      {options.no_alloc_buffers, "--no-alloc-mutable-buffers", "executorch", "ExecuTorch programs"},
+      {options.single_file, "--single-file", "executorch", "ExecuTorch programs"}};
   for (const Flag& flag : flags)
     if (flag.given && format != flag.format)
       throw Error(kUsage, fmt::format("[export] {} is about {} and {}; leave one of them out",
@@ -122,6 +122,7 @@ std::unique_ptr<ExportConfig> config_of(const ExportOptions& options) {
   if (options.no_alloc_input) fields["alloc_graph_input"] = false;
   if (options.no_alloc_output) fields["alloc_graph_output"] = false;
   if (options.no_alloc_buffers) fields["alloc_mutable_buffers"] = false;
+  if (options.single_file) fields["single_file"] = true;
   if (options.opset) fields["opset_version"] = *options.opset;
   std::unique_ptr<ExportConfig> config =
       AutoExportConfig::from_dict(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -240,6 +241,7 @@ ExportedSource export_source(const ExportOptions& options) {
       eager.compress_to_fp16 = eager.stateless = false;
       eager.backend.clear();
       eager.no_alloc_input = eager.no_alloc_output = eager.no_alloc_buffers = false;
+      eager.single_file = false;
       eager.disabled_passes.clear();
       return export_graphs(model, eager);
     };

@@ -27,6 +27,7 @@ struct ExportOptions {
   bool compress_to_fp16 = false, stateless = false;  ///< of OpenVINO
   std::string backend;  ///< of ExecuTorch, as the next; empty: its default
   bool no_alloc_input = false, no_alloc_output = false, no_alloc_buffers = false;
+  bool single_file = false;
   bool generation = false, multi_token_decode = false;
   std::optional<int64_t> static_cache;  ///< slots
   bool allow_python = false;

@@ -1,6 +1,7 @@
 // Reports on exports, ONNX files and graphs in text form.
 #include <fmt/format.h>
 
+#include "backends/executorch/read.h"
 #include "base/mapped_file.h"
 #include "base/output.h"
 #include "cli/cli.h"
@@ -57,6 +58,22 @@ Report summary_report(const FileSummary& summary, std::string_view format) {
   return report;
 }
 
+/// Replaces what a report says of one method by what there is of each, where there are several.
+void report_methods(const std::filesystem::path& file, Report& report) {
+  const executorch::Outline outline = executorch::read_outline(file);
+  Json methods = Json::object();
+  std::string text;
+  for (const executorch::MethodOutline& method : outline.methods) {
+    if (method.is_metadata()) continue;
+    const Report one = summary_report(executorch::read_summary(file, method.name), "executorch");
+    methods[method.name] = one.json;
+    text += fmt::format("method {}\n{}", method.name, one.text);
+  }
+  if (methods.size() < 2) return;
+  report.json["methods"] = std::move(methods);
+  report.text = report.text.substr(0, report.text.find('\n') + 1) + text;
+}
+
 std::string read_text(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
   return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
@@ -75,6 +92,7 @@ Report inspect_program(const std::filesystem::path& file, const std::string& for
   report.json["kind"] = kind;
   report.json["path"] = display(file);
   report.text = fmt::format("{} {}\n{}", what, display(file), report.text);
+  if (format == "executorch") report_methods(file, report);
   return report;
 }
 
@@ -105,11 +123,15 @@ Report inspect_export(const std::filesystem::path& directory) {
                 {"dtype", dtype},
                 {"packages", packages},
                 {"export_config", parse_json(metadata.export_config, kManifestFile)}};
-    report.text += fmt::format("component {}: {}, {} {}\n", component.name, component.file,
-                               architecture, dtype);
+    if (!component.method.empty()) row["method"] = component.method;
+    report.text +=
+        fmt::format("component {}: {}, {}{} {}\n", component.name, component.file,
+                    component.method.empty() ? "" : fmt::format("method {}, ", component.method),
+                    architecture, dtype);
     if (!versions.empty()) report.text += fmt::format("  made with {}\n", versions);
     const std::string& format = manifest.export_format;
-    const Report file = summary_report(summary_of(format, directory / component.file), format);
+    const Report file =
+        summary_report(summary_of(format, directory / component.file, component.method), format);
     row.update(file.json);
     report.text += file.text;
     report.json["components"][component.name] = std::move(row);

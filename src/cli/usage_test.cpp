@@ -1,4 +1,5 @@
 // The tool's errors: exit codes, JSON errors, help.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -117,6 +118,49 @@ TEST(Usage, FlagsOfExecutorchAreRecordedAndBelongToItsFormat) {
       run_tool({"export", model, out, "--format", "executorch", "--backend", "coreml"});
   EXPECT_EQ(backend.code, 4);
   EXPECT_TRUE(contains(backend.err, "coreml"));
+}
+
+TEST(Usage, OneFileForAllComponentsIsExecutorchs) {
+  const TestFolder folder;
+  const std::string model = SLIPWAY_SOURCE_DIR "/tests/golden/models/llama-causal-lm";
+  const std::string out = (folder.path() / "out").string();
+  for (const char* format : {"onnx", "dynamo", "openvino"}) {
+    const ToolResult other =
+        run_tool({"export", model, out, "--generation", "--format", format, "--single-file"});
+    EXPECT_EQ(other.code, 2) << format << other.err;
+    EXPECT_TRUE(contains(other.err, "--single-file is about ExecuTorch")) << other.err;
+  }
+  const std::vector<std::string> command = {
+      "export", model, out, "--generation", "--format", "executorch", "--single-file", "--json"};
+  std::vector<std::string> dry = command, apart = command;
+  dry.emplace_back("--dry-run");
+  apart = dry;
+  std::erase(apart, "--single-file");
+  const Json plan = run_tool(dry).json();
+  EXPECT_NEAR(run_tool(apart).json()["data_bytes"].get<double>() / plan["data_bytes"].get<double>(),
+              2, 0.01);  // small constants are no weights
+  const ToolResult run = run_tool(command);
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.json()["files"]["model.pte"].get<int64_t>(),
+            plan["data_bytes"].get<int64_t>() + plan["model_bytes"].get<int64_t>());
+  EXPECT_FALSE(run.json()["files"].contains("decode.pte"));
+  const Json components = run_tool({"inspect", out, "--json"}).json()["components"];
+  const Json file = run_tool({"inspect", out + "/model.pte", "--json"}).json();
+  EXPECT_EQ(file["methods"].size(), 2u);
+  for (const char* name : {"prefill", "decode"}) {
+    EXPECT_EQ(components[name]["file"], "model.pte");
+    EXPECT_EQ(components[name]["method"], name);
+    EXPECT_EQ(components[name]["inputs"], run.json()["components"][name]["inputs"]);
+    EXPECT_EQ(components[name]["op_counts"], file["methods"][name]["op_counts"]);
+    EXPECT_TRUE(contains(run_tool({"inspect", out + "/model.pte"}).out,
+                         "method " + std::string(name) + "\n"));
+    EXPECT_TRUE(contains(run_tool({"inspect", out}).out,
+                         fmt::format("component {0}: model.pte, method {0}, Llama", name)));
+  }
+  EXPECT_NE(components["prefill"]["inputs"], components["decode"]["inputs"]);
+  // One component is one file anyway.
+  EXPECT_EQ(run_tool({"export", model, out, "--format", "executorch", "--single-file"}).code, 0);
+  EXPECT_FALSE(run_tool({"inspect", out + "/model.pte", "--json"}).json().contains("methods"));
 }
 
 TEST(Usage, ErrorsOfTheInputHaveTheirOwnCodes) {

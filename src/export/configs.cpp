@@ -154,6 +154,7 @@ std::string ExecutorchConfig::to_json_string() const {
   json["export_format"] = export_format();
   if (llm_slots) json["llm_slots"] = *llm_slots;
   json["prefer_deferred_runtime_asserts_over_guards"] = prefer_deferred_runtime_asserts_over_guards;
+  if (single_file) json["single_file"] = true;
   json["strict"] = strict;
   return json.dump();
 }
@@ -214,6 +215,7 @@ bool read_executorch(ExecutorchConfig& config, const std::string& key, const Jso
   if (key == "alloc_graph_input") config.alloc_graph_input = flag_of(key, value);
   else if (key == "alloc_graph_output") config.alloc_graph_output = flag_of(key, value);
   else if (key == "alloc_mutable_buffers") config.alloc_mutable_buffers = flag_of(key, value);
+  else if (key == "single_file") config.single_file = flag_of(key, value);
   else if (key == "llm_slots") {
     if (value.is_null()) return true;
     if (!value.is_number_integer() || value < 0)

@@ -6,11 +6,10 @@
 
 #include "backends/executorch/lower.h"
 #include "backends/executorch/partition.h"
-#include "backends/executorch/write.h"
 #include "base/log.h"
 #include "export/build.h"
 #include "export/executorch_llm.h"
-#include "export/manifest.h"
+#include "export/executorch_program.h"
 #include "export/metadata_of.h"
 #include "export/optimize.h"
 #include "export/torch_program.h"
@@ -19,38 +18,6 @@
 
 namespace slipway {
 namespace {
-
-class ExecutorchProgram final : public FreshProgram {
- public:
-  ExecutorchProgram(std::unique_ptr<Graph> graph, executorch::Program program,
-                    executorch::PlanOptions options, std::set<std::string> buffers)
-      : graph_(std::move(graph)),
-        program_(std::move(program)),
-        options_(options),
-        buffers_(std::move(buffers)) {}
-
-  std::string format() const override { return "executorch"; }
-  const Graph& graph() const override { return *graph_; }
-  Layout layout() const override {
-    return program_.metadata_methods.empty() ? Layout::kSlipway : Layout::kExecutorchLlm;
-  }
-  bool is_buffer(const std::string& name) const override { return buffers_.contains(name); }
-  void write(const std::filesystem::path& folder, const std::string& component,
-             SharedWeights&) const override {
-    executorch::write(program_, folder / program_file(format(), component), options_);
-  }
-  ProgramSizes measure(const std::string&, SharedWeights&) const override {
-    const executorch::WriteSummary sizes = executorch::measure(program_, options_);
-    return {sizes.file_bytes - sizes.weight_bytes, sizes.weight_bytes,
-            sizes.kernel_calls + sizes.delegate_calls};
-  }
-
- private:
-  std::unique_ptr<Graph> graph_;
-  executorch::Program program_;
-  executorch::PlanOptions options_;
-  std::set<std::string> buffers_;
-};
 
 const ExecutorchConfig& checked(const ExportConfig& config) {
   const auto* executorch_config = dynamic_cast<const ExecutorchConfig*>(&config);
@@ -130,7 +97,8 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
       executorch::PlanOptions{.alloc_graph_input = config.alloc_graph_input,
                               .alloc_graph_output = config.alloc_graph_output,
                               .alloc_mutable_buffers = config.alloc_mutable_buffers},
-      std::move(extras.buffers));
+      std::move(extras.buffers),
+      config.single_file ? FileSharing::kOneFile : FileSharing::kOwnFiles);
   return {Program(std::move(impl)), std::move(metadata)};
 }
 

@@ -111,19 +111,19 @@ void check_files(const fs::path& file, const FileSummary& summary) {
 
 }  // namespace
 
-FileSummary outline_of(const std::string& format, const fs::path& file) {
+FileSummary outline_of(const std::string& format, const fs::path& file, const std::string& method) {
   if (format == "onnx") return onnx::read_summary(file);
   if (format == "dynamo") return dynamo::read_summary(file);
   if (format == "openvino") return openvino::read_summary(file);
-  if (format == "executorch") return executorch::read_summary(file);
+  if (format == "executorch") return executorch::read_summary(file, method);
   throw Error(kUnsupported,
               fmt::format("[export] {} is of an export of format '{}', which this build does not "
                           "run; it runs {}",
                           display(file), format, fmt::join(available_formats(), ", ")));
 }
 
-FileSummary summary_of(const std::string& format, const fs::path& file) {
-  FileSummary summary = outline_of(format, file);
+FileSummary summary_of(const std::string& format, const fs::path& file, const std::string& method) {
+  FileSummary summary = outline_of(format, file, method);
   check_files(file, summary);
   return summary;
 }
@@ -159,8 +159,8 @@ ExportedModel ExportedModel::from_pretrained(const fs::path& directory,
   if (fs::exists(folder / "config.json")) impl->config = read_text(folder / "config.json");
   for (const ManifestComponent& component : manifest.components) {
     auto program = std::make_shared<Program::Impl>();
-    program->file = summary_of(manifest.export_format, folder / component.file);
-    program->file_name = component.file;
+    program->file = summary_of(manifest.export_format, folder / component.file, component.method);
+    program->file_place = {component.file, component.method};
     warn_of_newer(component.metadata);
     impl->components.emplace_back(
         component.name, ExportedComponent{Program(std::move(program)), component.metadata});
@@ -180,7 +180,7 @@ const fs::path& ExportedModel::directory() const { return impl_->directory; }
 
 fs::path ExportedModel::file_of(const std::string& name) const {
   const Program::Impl& program = component(name).program.impl();
-  return program.file ? impl_->directory / program.file_name : fs::path();
+  return program.file ? impl_->directory / program.file_place.file : fs::path();
 }
 
 const ExportedComponent& ExportedModel::component(const std::string& name) const {
@@ -215,11 +215,11 @@ ExportedModel& ExportedModel::to(const RunnerOptions& options) {
   const RunnerLimits limits = limits_of(impl_->config);
   std::vector<std::pair<std::string, Runner>> loaded;
   for (const auto& [name, component] : impl_->components) {
-    const Program::Impl& program = component.program.impl();
-    const std::string file = program.file ? program.file_name : program_file(impl_->format, name);
-    const SessionOptions session_config =
+    const ProgramPlace place = component.program.impl().place(name);
+    SessionOptions session_config =
         session_options(options, impl_->format, name, component.metadata);
-    const auto open = [format = impl_->format, path = folder / file, session_config, limits,
+    if (!place.method.empty()) session_config.config.try_emplace("method", place.method);
+    const auto open = [format = impl_->format, path = folder / place.file, session_config, limits,
                        keep = impl_->temporary] {
       Session session = Session::open(format, path, session_config);
       warn_of_drift(session.runtime());

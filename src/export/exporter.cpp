@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "export/capture.h"
+#include "export/executorch_program.h"
 #include "export/generation_config_file.h"
 #include "export/impl.h"
 #include "export/metadata_of.h"
@@ -82,6 +83,7 @@ ExportedModel HfExporter::export_components(const Components& components,
       throw error.with_context(fmt::format("component '{}'", name));
     }
   }
+  join_executorch(exported->components);
   const PreTrainedModel& model = components.front().second.model;
   Json json = model.impl().checkpoint.config.json();
   json["dtype"] = std::string(torch_name(model.dtype()));

@@ -44,18 +44,26 @@ struct SharedWeights {
 /// What writing a program would give.
 struct ProgramSizes {
   int64_t graph_bytes = 0;   ///< of the graph file, without weights
-  int64_t weight_bytes = 0;  ///< of this component, or of all so far where they share a file
+  int64_t weight_bytes = 0;  ///< of this component, or of all so far where they share a data file
   int64_t nodes = 0;
 };
 
-/// The outline of a component's file. Throws Error{kUnsupported} for a format without a reader, and
-/// what the readers throw.
-FileSummary outline_of(const std::string& format, const std::filesystem::path& file);
+/// The outline of a component's file, or of a method of it. Throws Error{kUnsupported} for a format
+/// without a reader, and what the readers throw.
+FileSummary outline_of(const std::string& format, const std::filesystem::path& file,
+                       const std::string& method = {});
 /// The same, and every file that it needs is there: Error{kInvalid} names one that is not.
-FileSummary summary_of(const std::string& format, const std::filesystem::path& file);
+FileSummary summary_of(const std::string& format, const std::filesystem::path& file,
+                       const std::string& method = {});
 
 /// An input or output of a graph as callers see it.
 LeafSpec leaf_of(const std::string& name, const ValueType& type);
+
+/// Where a component is in an export's directory.
+struct ProgramPlace {
+  std::string file;    ///< below the directory: "model.onnx", "onnx/model.onnx"
+  std::string method;  ///< of a file that holds several components
+};
 
 /// A graph that is not on disk yet, with what its format knows about writing it.
 class FreshProgram {
@@ -71,7 +79,11 @@ class FreshProgram {
   virtual bool is_buffer(const std::string&) const { return false; }
   /// Whether an input has a default, so that callers may leave it out.
   virtual bool is_optional(const std::string&) const { return false; }
-  /// Writes the component's graph file into a folder; weights go along or into `shared`.
+  virtual ProgramPlace place(const std::string& component) const;
+  /// The program in files of its own, where place() is in a file of several.
+  virtual const FreshProgram& alone() const { return *this; }
+  /// Writes the component's graph file into a folder; weights go along or into `shared`. A file of
+  /// several components comes with the first.
   virtual void write(const std::filesystem::path& folder, const std::string& component,
                      SharedWeights& shared) const = 0;
   virtual ProgramSizes measure(const std::string& component, SharedWeights& shared) const = 0;
@@ -82,8 +94,11 @@ struct Program::Impl {
   std::shared_ptr<const FreshProgram> fresh;
 
   std::optional<FileSummary> file;
-  std::string
-      file_name;  ///< of a file, below the export's directory: "model.onnx", "onnx/model.onnx"
+  ProgramPlace file_place{};  ///< of a file
+
+  ProgramPlace place(const std::string& component) const {
+    return file ? file_place : fresh->place(component);
+  }
 };
 
 /// A component that is opened in its runtime when it is first used: of an export with several,

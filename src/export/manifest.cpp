@@ -139,7 +139,10 @@ std::string manifest_text(const Manifest& manifest) {
   for (const ManifestComponent& c : manifest.components) {
     SLIPWAY_ASSERT(is_plain_file_name(c.name) && is_plain_file_name(c.file));
     SLIPWAY_ASSERT(!components.contains(c.name));
-    components[c.name] = {{"file", c.file}, {"metadata", to_json(c.metadata)}};
+    Json entry = {{"file", c.file}};
+    if (!c.method.empty()) entry["method"] = c.method;
+    entry["metadata"] = to_json(c.metadata);
+    components[c.name] = std::move(entry);
   }
   return python_json_indented({{"schema_version", manifest.schema_version},
                                {"export_format", manifest.export_format},

@@ -18,6 +18,7 @@ struct ManifestComponent {
   std::string name;  ///< "model", "prefill", "decode", ...
   std::string file;  ///< a plain name inside the export's directory; of a layout a path below it
   ExportMetadata metadata;
+  std::string method{};  ///< of ExecuTorch, where one file holds several components
 
   bool operator==(const ManifestComponent&) const = default;
 };

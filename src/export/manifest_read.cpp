@@ -156,6 +156,10 @@ Manifest read_root(const Node& root) {
     c.name = Node(name_value, components.path()).plain_name("a component");
     c.file = entry.need("file", "the name of a file").plain_name("a file beside export.json");
     c.metadata = read_metadata(entry.need("metadata", "the metadata of the component"));
+    if (manifest.export_format == "executorch" && entry.has("method")) {
+      c.method = entry.at("method").text();
+      if (c.method.empty()) entry.at("method").fail("the name of a method");
+    }
     manifest.components.push_back(std::move(c));
   }
   return manifest;

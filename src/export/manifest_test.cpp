@@ -1,6 +1,7 @@
 // export.json: the reference's files read and written back byte for byte; hostile ones refused.
 #include "export/manifest.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -42,6 +43,25 @@ TEST(Manifest, ReadsBackWhatItWrites) {
   EXPECT_TRUE(contains(text, "\"rank\": 2,\n            \"shape\": [\n              2,\n"));
   EXPECT_TRUE(contains(text, "\"shape\": [],"));
   EXPECT_EQ(text.back(), '\n');
+}
+
+TEST(Manifest, NamesMethodsOfExecutorchOnly) {
+  Manifest one{1, "executorch", {{"prefill", "model.pte", {}, "prefill"}, {"b", "b.pte", {}}}};
+  const std::string text = manifest_text(one);
+  EXPECT_EQ(parse_manifest(text, "export.json"), one);
+  EXPECT_TRUE(contains(text, "\"file\": \"model.pte\",\n      \"method\": \"prefill\",\n"));
+  EXPECT_FALSE(contains(text.substr(text.find("b.pte")), "method"));
+  const auto read = [](const char* format, const char* method) {
+    return parse_manifest(fmt::format(R"({{"export_format": "{}", "components": {{"model": {{
+                                          "file": "a", "method": {}, "metadata": {{}}}}}}}})",
+                                      format, method),
+                          "export.json");
+  };
+  EXPECT_EQ(read("executorch", "null").components[0].method, "");
+  EXPECT_EQ(read("onnx", "\"a\"").components[0].method, "");  // a field of somebody else
+  for (const char* method : {"\"\"", "1", "[]"})
+    EXPECT_TRUE(contains(error_of(kInvalid, [&] { read("executorch", method); }),
+                         "components: model: method] got"));
 }
 
 TEST(Manifest, ReadsFromADirectory) {

@@ -1,6 +1,7 @@
 // What a program tells about itself.
 #include "base/output.h"
 #include "export/impl.h"
+#include "export/manifest.h"
 #include "ir/print.h"
 
 namespace slipway {
@@ -23,6 +24,10 @@ LeafSpec leaf_of(const std::string& name, const ValueType& type) {
   LeafSpec leaf{name, type.dtype, {}, false};
   for (Sym s : type.shape) leaf.dims.push_back(s.str());
   return leaf;
+}
+
+ProgramPlace FreshProgram::place(const std::string& component) const {
+  return {program_file(format(), component), {}};
 }
 
 std::vector<LeafSpec> Program::inputs() const {

@@ -55,7 +55,7 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
                      const Program& program, const fs::path& folder, SharedWeights& shared) {
   const Program::Impl& impl = program.impl();
   if (impl.file) {
-    for (const std::string& file : files_of(exported.format, impl.file_name, *impl.file))
+    for (const std::string& file : files_of(exported.format, impl.file_place.file, *impl.file))
       if (fs::exists(exported.directory / file) && !fs::exists(folder / file)) {
         fs::create_directories((folder / file).parent_path());
         copy_contents(exported.directory / file, folder / file);
@@ -65,7 +65,7 @@ void write_component(const ExportedModel::Impl& exported, const std::string& nam
   impl.fresh->write(folder, name, shared);
   // The reference's loader wants a data file for each component, though one holds all weights.
   const std::vector<std::string> files =
-      program_files(exported.format, program_file(exported.format, name));
+      program_files(exported.format, impl.fresh->place(name).file);
   for (const std::string& file : files)
     if (!fs::exists(folder / file)) write_text(folder / file, "");
 }
@@ -90,10 +90,8 @@ void write_components(const ExportedModel::Impl& exported, const fs::path& folde
     } catch (const Error& error) {
       throw error.with_context(fmt::format("component '{}'", name));
     }
-    const Program::Impl& impl = component.program.impl();
-    manifest.components.push_back({name,
-                                   impl.file ? impl.file_name : program_file(exported.format, name),
-                                   component.metadata});
+    const ProgramPlace place = component.program.impl().place(name);
+    manifest.components.push_back({name, place.file, component.metadata, place.method});
   }
   if (shared.data.size() > 0) shared.data.write(folder / shared.name);
   if (exported.layout == Layout::kSlipway)
@@ -152,9 +150,10 @@ fs::path Program::save(const fs::path& folder, const std::string& component) con
   fs::create_directories(folder);
   SharedWeights own;
   own.name = onnx::data_file_name(component);
-  impl_->fresh->write(folder, component, own);
+  const FreshProgram& program = impl_->fresh->alone();
+  program.write(folder, component, own);
   if (own.data.size() > 0) own.data.write(folder / own.name);
-  return folder / program_file(impl_->fresh->format(), component);
+  return folder / program.place(component).file;
 }
 
 void ExportedModel::save_pretrained(const fs::path& directory, const SaveOptions& options) const {

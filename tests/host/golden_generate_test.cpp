@@ -134,6 +134,10 @@ TEST_P(GoldenGenerate, PromptsAlone) {
   }
 }
 
+std::string label(const testing::TestParamInfo<GoldenGenerate::ParamType>& one) {
+  return case_label(std::get<0>(one.param) + "_" + std::get<1>(one.param), std::get<2>(one.param));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Tiny, GoldenGenerate,
     testing::Combine(testing::Values("llama-causal-lm", "mistral-causal-lm", "qwen2-causal-lm",
@@ -141,10 +145,14 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("text-generation-with-past", "text-generation", "growing",
                                      "growing-multi", "static", "static-multi"),
                      testing::Values("onnx", "openvino", "openvino_stateless", "executorch")),
-    [](const auto& one) {
-      return case_label(std::get<0>(one.param) + "_" + std::get<1>(one.param),
-                        std::get<2>(one.param));
-    });
+    label);
+INSTANTIATE_TEST_SUITE_P(SingleFile, GoldenGenerate,
+                         testing::Combine(testing::Values("llama-causal-lm", "mistral-causal-lm",
+                                                          "qwen2-causal-lm", "qwen3-causal-lm"),
+                                          testing::Values("growing", "growing-multi", "static",
+                                                          "static-multi"),
+                                          testing::Values("executorch_single")),
+                         label);
 
 // PC-31: the list of end tokens in generation_config.json counts, explicit settings win.
 TEST(CaseGenerationSettings, FilesTravelAndExplicitSettingsWin) {

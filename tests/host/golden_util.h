@@ -36,11 +36,13 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-/// What an export is written as: "onnx", "openvino", or "openvino_stateless" with its caches as
-/// inputs and outputs. Every size is dynamic.
+/// What an export is written as: "onnx", "openvino", "executorch", "openvino_stateless" with its
+/// caches as inputs and outputs, or "executorch_single" with all components in one file. Every size
+/// is dynamic.
 inline std::unique_ptr<ExportConfig> config_of(const std::string& format) {
   Json fields = {{"export_format", format.substr(0, format.find('_'))}, {"dynamic", true}};
   if (format.ends_with("_stateless")) fields["stateful"] = false;
+  if (format.ends_with("_single")) fields["single_file"] = true;
   return AutoExportConfig::from_dict(fields.dump());
 }
 

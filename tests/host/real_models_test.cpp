@@ -96,8 +96,23 @@ INSTANTIATE_TEST_SUITE_P(Executorch, SmolLM2,
                          ::testing::Combine(::testing::Values("growing", "static"),
                                             ::testing::Values("executorch")),
                          label);
+INSTANTIATE_TEST_SUITE_P(SingleFile, SmolLM2,
+                         ::testing::Combine(::testing::Values("prefill_decode", "static_many"),
+                                            ::testing::Values("executorch_single")),
+                         label);
 INSTANTIATE_TEST_SUITE_P(Stateless, SmolLM2,
                          ::testing::Values(std::tuple("growing", "openvino_stateless")), label);
+
+TEST(RealModels, OneFileForSmolLM2HasItsWeightsOnce) {
+  const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
+  ASSERT_TRUE(std::filesystem::exists(source)) << "run make models";
+  const Scratch scratch;
+  export_as("prefill_decode", "executorch_single", source, scratch.path() / "smollm2");
+  constexpr double kWeights = 134'515'008 * 4.0;  // the parameters of SmolLM2-135M
+  const auto bytes = std::filesystem::file_size(scratch.path() / "smollm2" / "model.pte");
+  EXPECT_GE(static_cast<double>(bytes), kWeights);
+  EXPECT_LE(static_cast<double>(bytes), kWeights * 1.03);
+}
 
 TEST(RealModels, SmolLM2GivesTheReferencesBeams) {
   const auto source = model_path("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");

@@ -59,6 +59,18 @@ def shared(program):
     assert program.load_method("use_kv_cache").execute([]) == [True]
 
 
+def methods(program):
+    weight, table = torch.arange(24.0).reshape(3, 8) / 8, -torch.arange(1.0, 41).reshape(5, 8)
+    assert set(program.method_names) == {"prefill", "decode"}, program.method_names
+    loaded = {name: program.load_method(name) for name in ("decode", "prefill")}
+    for name, sizes in (("prefill", (16, 3, 1)), ("decode", (2, 1))):
+        for rows in sizes:
+            x, ids = torch.randn(rows, 8), torch.randint(5, (rows,))
+            y, found = loaded[name].execute([x, ids])
+            close(name, y, torch.relu(x @ weight.T + torch.tensor([1.0, -50, 2])))
+            close(name, found, table[ids])
+
+
 def branch(program):
     forward = program.load_method("forward")
     x = torch.randn(4)
@@ -76,7 +88,7 @@ def scale(program):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for check in (add, flatten, buffer, shared, branch, scale):
+    for check in (add, flatten, buffer, shared, branch, scale, methods):
         path = folder / f"{check.__name__}.pte"
         deserialize_pte_binary(path.read_bytes())  # ExecuTorch's own reader takes it apart
         for _ in range(2):  # a program that is loaded again begins anew

@@ -4,7 +4,7 @@
 
 For every golden case the reference's loader runs our export in Python's executorch.runtime and gives eager's numbers at
 several batch sizes, lengths and paddings; for decoders also prefill and decode with a growing cache, and the golden
-tokens with a static one. Slipway loads and runs what the reference exports of llama and bert, plain, and prompt and
+tokens with a static one. So do the methods of one file, which executorch.runtime loads by their names. Slipway loads and runs what the reference exports of llama and bert, plain, and prompt and
 steps with either cache. It does not generate with it: such a file says of no size that it is fixed.
 """
 
@@ -18,6 +18,7 @@ import warnings
 
 import torch
 import transformers
+from executorch.runtime import Runtime
 from safetensors.torch import load_file, save_file
 from transformers import GenerationConfig
 from transformers.exporters import ExecutorchConfig, ExecutorchExporter, ExportedModel
@@ -130,6 +131,50 @@ def static(folder, reference, scratch):
           f"{folder.name} static: {tokens}, need {generated['new_tokens']}")
 
 
+def single_file(folder, reference, scratch):
+    """Prefill and decode as methods of one file: eager's numbers, those of two files, and the golden tokens."""
+    out = scratch / "single"
+    slipway("export", folder, out, "--format", "executorch", "--generation", "--single-file", "--no-validate", "--quiet")
+    listed = json.loads(slipway("inspect", out, "--json"))["components"]
+    program = Runtime.get().load_program(out / "model.pte")
+    methods = {name: program.load_method(entry["method"]) for name, entry in listed.items()}
+    apart = export(folder, scratch / "apart", "--generation").runners
+
+    def call(component, **leaves):
+        given = [leaves[leaf["name"].removeprefix("input.")] for leaf in listed[component]["inputs"]]
+        made = methods[component].execute(given)
+        return {leaf["name"].removeprefix("output."): value.clone() for leaf, value in zip(listed[component]["outputs"], made)}
+
+    generated = json.loads((folder / "generate.json").read_text())
+    prompt = torch.tensor(generated["prompt"]["input_ids"])
+    for rows in (1, 3):
+        ids = prompt.expand(rows, -1).contiguous()
+        mask, positions = torch.ones_like(ids), torch.arange(ids.shape[1]).expand(rows, -1).contiguous()
+        with torch.no_grad():
+            want = reference(input_ids=ids).logits
+        got = call("prefill", input_ids=ids, attention_mask=mask, position_ids=positions)
+        what = f"{folder.name} in one file, {rows} rows"
+        close(got["logits"], want, torch.tensor(True), what)
+        other = apart["prefill"](input_ids=ids, attention_mask=mask, position_ids=positions)
+        check(torch.equal(got["logits"], other.logits), f"{what}: not the numbers of two files")
+        tokens = []
+        while True:
+            feed = best(got["logits"], reference.config)
+            tokens.append(feed[:, 0].tolist())
+            if len(tokens) == len(generated["new_tokens"]):
+                break
+            mask = torch.cat((mask, torch.ones_like(feed)), 1)
+            cache = {leaf: value for leaf, value in got.items() if leaf.startswith("past_key_values")}
+            got = call("decode", input_ids=feed, attention_mask=mask, position_ids=mask.sum(1, keepdim=True) - 1, **cache)
+        check(tokens == [[token] * rows for token in generated["new_tokens"]], f"{what}: {tokens}")
+    for name in ("forward", "step"):
+        try:
+            program.load_method(name)
+            check(False, f"{folder.name}: one file has a method {name}")
+        except (KeyError, RuntimeError, ValueError):
+            check(True, "")
+
+
 def expanded(mask):
     if isinstance(mask, dict):
         return {name: value.expand(ROWS, -1, -1, -1) for name, value in mask.items()}
@@ -212,6 +257,7 @@ def main():
             if meta["head"] == "causal-lm":
                 growing(folder, reference, scratch)
                 static(folder, reference, scratch)
+                single_file(folder, reference, scratch)
             if folder.name in THEIRS:
                 ours_runs_theirs(folder, load_file(folder / "inputs.safetensors"), reference, scratch)
                 if meta["head"] == "causal-lm":

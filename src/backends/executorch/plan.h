@@ -18,6 +18,8 @@ struct PlanOptions {
   bool alloc_graph_output = true;
   /// Mutable buffers have memory in the arena. Otherwise the caller gives it, by the buffer's name.
   bool alloc_mutable_buffers = true;
+
+  bool operator==(const PlanOptions&) const = default;
 };
 
 /// Arenas by number, as files count them: 0 is none.

@@ -113,6 +113,9 @@ struct Method {
   std::vector<std::string> input_names, output_names;  ///< leaf names, one for each
   std::vector<Delegate> delegates;
   std::vector<Instruction> instructions;
+  /// As those of the program, which hold for all methods; these win.
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, ValueRange> value_ranges;
 
   /// Adds a value and returns its number.
   ValueId add(EValue value);

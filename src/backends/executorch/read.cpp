@@ -126,19 +126,14 @@ class Metadata {
 
   void apply(Outline& outline) const {
     outline.producer = text(json_, "producer");
-    if (json_.contains("dims")) outline.dims = object(json_, "dims").dump();
-    if (json_.contains("ranges")) outline.ranges = object(json_, "ranges").dump();
-    if (json_.contains("metadata"))
-      for (const auto& [key, value] : object(json_, "metadata").items()) {
-        file_.need(value.is_string(), "its metadata have an entry that is no text");
-        outline.metadata[key] = value.get<std::string>();
-      }
     const Json& methods = object(json_, "methods");
     for (MethodOutline& method : outline.methods) {
+      apply_facts(json_, method);
       if (!methods.contains(method.name)) continue;
       const Json& entry = methods[method.name];
       file_.need(entry.is_object(), "its metadata of a method are no object");
       method.named = true;
+      apply_facts(entry, method);
       apply(entry, "inputs", method.inputs);
       apply(entry, "outputs", method.outputs);
     }
@@ -154,6 +149,17 @@ class Metadata {
     file_.need(from.contains(key) && from[key].is_object(),
                fmt::format("its metadata have no object {}", key));
     return from[key];
+  }
+
+  /// What all methods have, or one has of its own.
+  void apply_facts(const Json& from, MethodOutline& method) const {
+    if (from.contains("dims")) method.dims = object(from, "dims").dump();
+    if (from.contains("ranges")) method.ranges = object(from, "ranges").dump();
+    if (!from.contains("metadata")) return;
+    for (const auto& [key, value] : object(from, "metadata").items()) {
+      file_.need(value.is_string(), "its metadata have an entry that is no text");
+      method.metadata[key] = value.get<std::string>();
+    }
   }
 
   void apply(const Json& method, const char* key, std::vector<Port>& ports) const {
@@ -264,9 +270,10 @@ Outline read_outline(const std::filesystem::path& path) {
   return read_outline(file->bytes(), display(path));
 }
 
-FileSummary read_summary(const std::filesystem::path& path) {
+FileSummary read_summary(const std::filesystem::path& path, const std::string& name) {
   const Outline outline = read_outline(path);
-  const MethodOutline* main = outline.find("forward");
+  const MethodOutline* main =
+      name.empty() ? outline.find("forward") : &outline.method(name, display(path));
   for (const MethodOutline& method : outline.methods)
     if (!main && !method.is_metadata()) main = &method;
   if (!main) main = &outline.methods.front();
@@ -281,7 +288,7 @@ FileSummary read_summary(const std::filesystem::path& path) {
   };
   summary.inputs = values(main->inputs);
   summary.outputs = values(main->outputs);
-  summary.metadata = outline.metadata;
+  summary.metadata = main->metadata;
   for (const MethodOutline& method : outline.methods) {
     if (method.is_metadata()) {
       std::string text;
@@ -289,6 +296,7 @@ FileSummary read_summary(const std::filesystem::path& path) {
       summary.metadata[method.name] = text;
       continue;
     }
+    if (!name.empty() && &method != main) continue;
     summary.initializers += method.constants;
     for (const auto& [op, count] : method.op_counts) summary.op_counts[op] += count;
     for (const DelegatePort& delegate : method.delegates)

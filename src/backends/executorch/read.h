@@ -65,6 +65,9 @@ struct MethodOutline {
   int64_t constants = 0;
   std::string listing;  ///< a line an instruction
   bool named = false;   ///< Slipway wrote the file: names and sizes are in it
+  std::map<std::string, std::string> metadata;
+  /// JSON objects of [min, max]: of ids by input, of symbols. Empty where the file states none.
+  std::string ranges, dims;
 
   /// It takes nothing and runs nothing: it states facts about the model.
   bool is_metadata() const { return inputs.empty() && op_counts.empty() && delegates.empty(); }
@@ -75,9 +78,6 @@ struct MethodOutline {
 struct Outline {
   std::vector<MethodOutline> methods;
   std::string producer;  ///< "slipway 0.1.0", or empty
-  std::map<std::string, std::string> metadata;
-  /// JSON objects of [min, max]: of ids by input, of symbols. Empty where the file states none.
-  std::string ranges, dims;
   int64_t file_bytes = 0, program_bytes = 0;
   int64_t segments = 0, named_data = 0;
 
@@ -101,8 +101,10 @@ Outline read_outline(ByteSpan bytes, const std::string& where);
 /// Does nothing for files of Slipway, and for specs that are not understood.
 void name_by_specs(MethodOutline& method, std::string_view in_spec, std::string_view out_spec);
 
-/// The outline as other formats give it: inputs and outputs of `forward`, or else of the first
-/// method that runs something; the other methods are in the metadata and the listing.
-FileSummary read_summary(const std::filesystem::path& path);
+/// The outline as other formats give it: of the method that is named; without a name inputs and
+/// outputs of `forward`, or else of the first method that runs something, and the ops of all of
+/// them. Methods that state facts are in the metadata. Throws as read_outline(), and as
+/// Outline::method() for a name that there is not.
+FileSummary read_summary(const std::filesystem::path& path, const std::string& method = {});
 
 }  // namespace slipway::executorch

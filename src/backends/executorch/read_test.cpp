@@ -1,6 +1,7 @@
 // Tests of reading .pte files, whole and broken.
 #include "backends/executorch/read.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -30,10 +31,10 @@ Outline read(const std::vector<std::byte>& bytes) { return read_outline(bytes, "
 TEST(ExecutorchRead, GivesBackWhatWasWritten) {
   const Outline outline = read(written(testing::add_program()));
   EXPECT_EQ(outline.producer, std::string("slipway ") + SLIPWAY_VERSION);
-  EXPECT_EQ(outline.metadata.at("architecture"), "Adder");
-  EXPECT_EQ(outline.dims, R"({"batch_size":[1,16]})");
-  EXPECT_EQ(outline.ranges, R"({"x":[0,9]})");
   const MethodOutline& forward = outline.method("forward", "a.pte");
+  EXPECT_EQ(forward.metadata.at("architecture"), "Adder");
+  EXPECT_EQ(forward.dims, R"({"batch_size":[1,16]})");
+  EXPECT_EQ(forward.ranges, R"({"x":[0,9]})");
   ASSERT_EQ(forward.inputs.size(), 1u);
   EXPECT_EQ(forward.inputs[0].name, "x");
   EXPECT_EQ(forward.inputs[0].dtype, DType::kF32);
@@ -72,6 +73,46 @@ TEST(ExecutorchRead, SeesDelegatesMethodsAndBuffers) {
   EXPECT_EQ(list[0].name, "sum_buffer");
   EXPECT_EQ(list[1].dtype, DType::kI64);
   EXPECT_TRUE(list[1].planned);
+}
+
+TEST(ExecutorchRead, WhatIsSaidOfOneMethodWins) {
+  const std::vector<std::byte> bytes = written(testing::methods_program());
+  const Outline outline = read(bytes);
+  EXPECT_EQ(outline.named_data, 3);  // the weight, the bias, the metadata
+  for (const auto& [name, most] : {std::pair{"prefill", "16"}, {"decode", "2"}}) {
+    const MethodOutline& method = outline.method(name, "a.pte");
+    EXPECT_EQ(method.dims, fmt::format(R"({{"batch_size":[1,{}]}})", most));
+    EXPECT_EQ(method.ranges, fmt::format(R"({{"ids":[0,{}]}})", most));
+    EXPECT_EQ(method.metadata,
+              (std::map<std::string, std::string>{{"architecture", "Pair"}, {"role", name}}));
+  }
+  const auto broken = [&](std::string_view was, std::string_view is) {
+    std::vector<std::byte> copy = bytes;
+    const std::string_view text(reinterpret_cast<const char*>(copy.data()), copy.size());
+    EXPECT_EQ(was.size(), is.size());
+    const size_t at = text.find(was);
+    EXPECT_NE(at, text.npos);
+    std::memcpy(copy.data() + at, is.data(), is.size());
+    return error_of(kInvalid, [&] { read(copy); });
+  };
+  EXPECT_TRUE(
+      contains(broken(R"({"batch_size":[1,2]})", R"(["batch_size",1,2  ])"), "no object dims"));
+  EXPECT_TRUE(contains(broken(R"({"ids":[0,2]})", R"(["ids",0,2  ])"), "no object ranges"));
+  EXPECT_TRUE(contains(broken(R"({"role":"decode"})", R"({"role":12345678})"), "no text"));
+}
+
+TEST(ExecutorchRead, SummariesAreOfOneMethodOrOfAll) {
+  const TestFolder folder;
+  write(testing::methods_program(), folder / "a.pte");
+  const FileSummary decode = read_summary(folder / "a.pte", "decode");
+  EXPECT_EQ(decode.metadata.at("role"), "decode");
+  EXPECT_EQ(decode.op_counts.at("xnn::FullyConnected"), 1);
+  EXPECT_FALSE(contains(decode.listing, "method prefill"));
+  const FileSummary all = read_summary(folder / "a.pte");
+  EXPECT_EQ(all.metadata.at("role"), "prefill");
+  EXPECT_EQ(all.op_counts.at("xnn::FullyConnected"), 2);
+  EXPECT_TRUE(contains(error_of(kInvalid, [&] { read_summary(folder / "a.pte", "encode"); }),
+                       "has no method encode, it has prefill, decode"));
 }
 
 TEST(ExecutorchRead, FlagsMoveMemoryToTheCaller) {

@@ -96,13 +96,13 @@ inline Program buffer_program() {
   return p;
 }
 
-/// forward(x: f32[batch_size, 8]) -> relu(x @ w.T + bias), w: f32[3, 8], by XNNPACK.
-inline Delegate linear_delegate(const Lazy& weight, const Lazy& bias) {
+/// forward(x: f32[rows, 8]) -> relu(x @ w.T + bias), w: f32[3, 8], by XNNPACK.
+inline Delegate linear_delegate(const Lazy& weight, const Lazy& bias, Sym rows = batch()) {
   xnnpack::Graph g;
-  const auto x = g.add({.shape = {batch(), 8}});
+  const auto x = g.add({.shape = {rows, 8}});
   const auto w = g.add({.shape = {3, 8}, .data = weight});
   const auto b = g.add({.shape = {3}, .data = bias});
-  const auto y = g.add({.shape = {batch(), 3}});
+  const auto y = g.add({.shape = {rows, 3}});
   g.nodes.push_back({.kind = xnnpack::NodeKind::kFullyConnected,
                      .inputs = {x, w, b},
                      .outputs = {y},
@@ -135,6 +135,42 @@ inline Program shared_program() {
   p.metadata_methods = {{"get_max_seq_len", {int64_t{128}}},
                         {"get_eos_ids", {int64_t{1}, int64_t{2}}},
                         {"use_kv_cache", {true}}};
+  return p;
+}
+
+/// The table of methods_program(): -1, -2, -3, ... in rows of 8.
+inline Lazy negative_rows(int64_t rows) {
+  Tensor t(DType::kF32, {rows, 8});
+  auto values = t.mutable_values<float>();
+  for (size_t i = 0; i < values.size(); ++i) values[i] = -static_cast<float>(i + 1);
+  return lazy_constant(t);
+}
+
+/// `prefill` for 16 rows at most and `decode` for 2, under the same symbol, of one weight and one
+/// table: (x: f32[batch_size, 8], ids: i64[batch_size]) -> relu(x @ w.T + bias) by XNNPACK, and
+/// rows of the table.
+inline Program methods_program(int64_t table_rows = 5) {
+  const Lazy weight = eighths({3, 8}), bias = lazy_constant(Tensor::of<float>({3}, {1, -50, 2}));
+  const Lazy table = negative_rows(table_rows);
+  Program p;
+  for (const auto& [name, most] : {std::pair{"prefill", 16}, {"decode", 2}}) {
+    const Sym rows = Sym::symbol("batch_size", 1, most);
+    Method m(name);
+    m.delegates.push_back(linear_delegate(weight, bias, rows));
+    const ValueId x = m.add(planned({rows, 8})), ids = m.add(planned({rows}, DType::kI64));
+    const ValueId y = m.add(planned({rows, 3})), found = m.add(planned({rows, 8}));
+    const ValueId from = m.add(stored(table)), padding = m.constant(int64_t{-1});
+    const ValueId flag = m.constant(false);
+    m.instructions = {
+        DelegateCall{0, {x, y}},
+        KernelCall{"aten::embedding", "out", {from, ids, padding, flag, flag, found, found}}};
+    m.inputs = {x, ids}, m.input_names = {"x", "ids"};
+    m.outputs = {y, found}, m.output_names = {"y", "rows"};
+    m.metadata = {{"role", name}};
+    m.value_ranges = {{"ids", {0, most}}};
+    p.methods.push_back(std::move(m));
+  }
+  p.metadata = {{"architecture", "Pair"}, {"role", "both"}};
   return p;
 }
 

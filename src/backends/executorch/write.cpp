@@ -35,16 +35,28 @@ Json leaves(const Method& method, const std::vector<ValueId>& ids,
   return list;
 }
 
+Json ranges_of(const std::map<std::string, ValueRange>& ranges) {
+  Json json = Json::object();
+  for (const auto& [name, range] : ranges) json[name] = {range.lo, range.hi};
+  return json;
+}
+
+/// Symbols of several methods may have one name and other bounds: each has its own then.
 std::string metadata_of(const Program& program) {
-  Json dims = Json::object(), methods = Json::object(), ranges = Json::object();
-  for (const Method& method : program.methods)
-    methods[method.name] = {{"inputs", leaves(method, method.inputs, method.input_names, dims)},
-                            {"outputs", leaves(method, method.outputs, method.output_names, dims)}};
-  for (const auto& [name, range] : program.value_ranges) ranges[name] = {range.lo, range.hi};
+  Json all_dims = Json::object(), methods = Json::object();
+  for (const Method& method : program.methods) {
+    Json dims = Json::object();
+    Json& entry = methods[method.name];
+    entry["inputs"] = leaves(method, method.inputs, method.input_names, dims);
+    entry["outputs"] = leaves(method, method.outputs, method.output_names, dims);
+    (program.methods.size() == 1 ? all_dims : entry["dims"]) = std::move(dims);
+    if (!method.value_ranges.empty()) entry["ranges"] = ranges_of(method.value_ranges);
+    if (!method.metadata.empty()) entry["metadata"] = method.metadata;
+  }
   return Json{{"producer", std::string("slipway ") + SLIPWAY_VERSION},
-              {"dims", dims},
+              {"dims", all_dims},
               {"methods", methods},
-              {"ranges", ranges},
+              {"ranges", ranges_of(program.value_ranges)},
               {"metadata", program.metadata}}
       .dump();
 }

@@ -60,16 +60,6 @@ Shape shape_of(const ETTensor& tensor) {
 
 }  // namespace
 
-ProgramFile::ProgramFile(const std::filesystem::path& path, const std::string& where)
-    : loader_(path) {
-  library();
-  clear_errors();
-  auto program = et::Program::load(&loader_, et::Program::Verification::InternalConsistency);
-  check(program.error(), where, Stage::kLoading);
-  program_.emplace(std::move(program.get()));
-  loader_.map_large();
-}
-
 Instance::Instance(std::shared_ptr<const ProgramFile> file, const executorch::MethodOutline& method,
                    const Shapes& shapes, const std::string& where)
     : file_(std::move(file)), outline_(method), shapes_(shapes), where_(where) {

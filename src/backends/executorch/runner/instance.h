@@ -1,7 +1,6 @@
 // A loaded method with memory of its own.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,22 +9,11 @@
 
 #include "backends/executorch/read.h"
 #include "backends/executorch/runner/library.h"
-#include "backends/executorch/runner/loader.h"
 #include "backends/executorch/runner/memory.h"
+#include "backends/executorch/runner/program_file.h"
 #include "backends/executorch/runner/shapes.h"
 
 namespace slipway::executorch_runner {
-
-/// A file that the runtime has opened; its constants are read.
-class ProgramFile {
- public:
-  ProgramFile(const std::filesystem::path& path, const std::string& where);
-  const et::Program& program() const { return *program_; }
-
- private:
-  Loader loader_;
-  std::optional<et::Program> program_;
-};
 
 /// An output of one run: which, where it shall be written (no memory: wherever), and what it was.
 struct Wanted {

@@ -40,6 +40,9 @@ Loader::Loader(const std::filesystem::path& path) {
                                       std::strerror(reason)));
   }
   size_ = static_cast<size_t>(status.st_size);
+  constexpr int64_t kNanoseconds = 1'000'000'000;
+  identity_ = {status.st_dev, status.st_ino, status.st_size,
+               status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec};
 }
 
 Loader::~Loader() { ::close(fd_); }

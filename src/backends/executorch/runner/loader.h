@@ -1,12 +1,22 @@
 // How the runtime gets at the bytes of a .pte file.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
 #include "backends/executorch/runner/et.h"
 
 namespace slipway::executorch_runner {
+
+/// Which file it is, and which contents of it.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  int64_t bytes = 0, changed = 0;  ///< nanoseconds
+
+  auto operator<=>(const FileIdentity&) const = default;
+};
 
 /// Reads what the runtime keeps into memory: somebody who writes to a mapped file takes the process
 /// along. Large data that a delegate packs are mapped, since they are let go at once; that begins
@@ -26,6 +36,7 @@ class Loader final : public et::DataLoader {
   et::Error load_into(size_t offset, size_t size, const SegmentInfo& info,
                       void* buffer) const override;
   et::Result<size_t> size() const override { return size_; }
+  const FileIdentity& identity() const { return identity_; }
 
  private:
   bool inside(size_t offset, size_t size) const {
@@ -33,6 +44,7 @@ class Loader final : public et::DataLoader {
   }
 
   int fd_ = -1;
+  FileIdentity identity_;
   size_t size_ = 0;
   bool maps_ = false;
 };

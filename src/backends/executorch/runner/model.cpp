@@ -22,13 +22,14 @@ const MethodOutline& choose(const executorch::Outline& outline, const Options& o
   if (!options.method.empty()) return outline.method(options.method, where);
   if (const MethodOutline* named = outline.find(options.component)) return *named;
   if (const MethodOutline* forward = outline.find("forward")) return *forward;
+  const std::string wanted = options.component.empty() ? "forward" : options.component;
   const MethodOutline* only = nullptr;
   for (const MethodOutline& method : outline.methods) {
     if (method.is_metadata()) continue;
-    if (only != nullptr) return outline.method("forward", where);  // throws, with their names
+    if (only != nullptr) return outline.method(wanted, where);  // throws, with their names
     only = &method;
   }
-  return only != nullptr ? *only : outline.method("forward", where);
+  return only != nullptr ? *only : outline.method(wanted, where);
 }
 
 /// Numbers are given as tensors without dimensions.
@@ -76,8 +77,8 @@ Model::Model(const std::filesystem::path& path, std::string_view text)
     for (Port& port : method.outputs)
       if (const auto dtype = dtype_of(port)) port.dtype = *dtype;
   method_ = &choose(outline_, options, name_);
-  shapes_.emplace(outline_, *method_, name_);
-  file_ = std::make_shared<ProgramFile>(path, name_);
+  shapes_.emplace(*method_, name_);
+  file_ = ProgramFile::open(path, name_);
   idle_.push_back(std::make_unique<Instance>(file_, *method_, *shapes_, name_));
   describe();
 }
@@ -114,9 +115,9 @@ void Model::describe() {
   const auto add = [this](const std::string& key, const std::string& value) {
     metadata_.push_back({keep(key), keep(value)});
   };
-  for (const auto& [key, value] : outline_.metadata) add(key, value);
-  if (!outline_.ranges.empty()) add("slipway.ranges", outline_.ranges);
-  if (!outline_.dims.empty()) add("slipway.dims", outline_.dims);
+  for (const auto& [key, value] : method_->metadata) add(key, value);
+  if (!method_->ranges.empty()) add("slipway.ranges", method_->ranges);
+  if (!method_->dims.empty()) add("slipway.dims", method_->dims);
   for (const MethodOutline& method : outline_.methods) {
     if (!method.is_metadata()) continue;
     std::string text;

@@ -30,9 +30,8 @@ std::map<std::string, Sym> read_symbols(const std::string& text, const std::stri
 
 }  // namespace
 
-Shapes::Shapes(const executorch::Outline& outline, const executorch::MethodOutline& method,
-               std::string where)
-    : method_(method), where_(std::move(where)), symbols_(read_symbols(outline.dims, where_)) {
+Shapes::Shapes(const executorch::MethodOutline& method, std::string where)
+    : method_(method), where_(std::move(where)), symbols_(read_symbols(method.dims, where_)) {
   for (const Port& port : method.inputs) inputs_.push_back(parse(port));
   for (const Port& port : method.outputs) outputs_.push_back(parse(port));
 }

@@ -18,8 +18,7 @@ class Shapes {
  public:
   /// Throws Error{kInvalid} for bounds that are malformed. Expressions that are not understood are
   /// sizes that nothing is known about.
-  Shapes(const executorch::Outline& outline, const executorch::MethodOutline& method,
-         std::string where);
+  Shapes(const executorch::MethodOutline& method, std::string where);
 
   /// The names of symbols and their bounds, as they are in the file.
   const std::map<std::string, Sym>& symbols() const { return symbols_; }
