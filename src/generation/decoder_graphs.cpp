@@ -259,10 +259,14 @@ std::optional<int64_t> fixed_cache_length(const Decoder& decoder) {
     length = slots;
   };
   for (const DecoderGraph* graph : {&decoder.prompt, &decoder.step}) {
-    for (const CacheTensor& cache : graph->caches)
-      add(*graph, cache.only_bounded ? cache.most_slots : cache.slots);
+    for (const CacheTensor& cache : graph->caches) add(*graph, cache.slots);
     add(*graph, graph->mask_slots);
   }
+  if (length) return length;
+  // Where bounds differ the lower one is fixed, or none is.
+  for (const DecoderGraph* graph : {&decoder.prompt, &decoder.step})
+    for (const CacheTensor& cache : graph->caches)
+      if (cache.only_bounded && (!length || cache.most_slots < length)) length = cache.most_slots;
   return length;
 }
 
