@@ -5,6 +5,7 @@
 
 #include "base/test_expect.h"
 #include "ir/parse.h"
+#include "ir/print.h"
 
 namespace slipway::lowering {
 namespace {
