@@ -218,7 +218,7 @@ TEST(Sym, DividesSumsAndQuotients) {
 TEST(Sym, KnowsTheSizeOfAChunk) {
   const Sym n = Sym::symbol("n", 1), z = Sym::symbol("z", 0);
   const auto padded = [](Sym x) { return x + mod(4 - mod(x, 4), 4); };
-  EXPECT_EQ(padded(n).str(), "(-1*n) % 4 + n");
+  EXPECT_EQ(padded(n).str(), "(-n) % 4 + n");
   EXPECT_EQ(mod(padded(n), 4), Sym(0));
   EXPECT_EQ(mod(padded(n) + 3, 2), Sym(1));
   EXPECT_EQ(mod(n + mod(n, 6), 4).str(), "(n % 6 + n) % 4");  // 6 is no multiple of 4
