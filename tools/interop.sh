@@ -62,3 +62,5 @@ SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/progr
 "$runtime/bin/python" tests/interop/executorch_models.py "$cases/models" "$cases/programs"
 "$runtime/bin/python" tests/interop/executorch_reference.py "$tool"
 "$runtime/bin/python" tests/interop/executorch_llm.py "$tool"
+"$runtime/bin/python" tests/interop/executorch_llm_others.py "$tool"
+"$runtime/bin/python" tests/interop/executorch_reference_generate.py "$tool"

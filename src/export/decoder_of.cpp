@@ -4,16 +4,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "export/impl.h"
+#include "runtime/input_defaults.h"
 
 namespace slipway {
 
 namespace {
 
-bool takes_many_tokens(const ModelRunner& runner) {
-  for (const IoSpec& input : runner.inputs())
-    if (input.name == "input_ids") return input.dims.size() == 2 && !input.dims[1].is_fixed();
-  return false;
+/// Whether a step reads a prompt as well. One that only bounds sizes was made for a cache that is
+/// not empty.
+bool reads_prompts(const ModelRunner& runner) {
+  const auto& inputs = runner.inputs();
+  const auto ids = std::ranges::find(inputs, "input_ids", &IoSpec::name);
+  if (ids == inputs.end() || ids->dims.size() != 2 || ids->dims[1].is_fixed()) return false;
+  const auto most = runner.limits().sizes.find("input_ids");
+  if (most == runner.limits().sizes.end()) return true;
+  return most->second.size() == 2 && most->second[1] > 1 && has_static_cache(inputs);
 }
 
 }  // namespace
@@ -33,7 +41,7 @@ DecoderGraphs decoder_graphs_of(const ExportedModel& exported) {
                                           fmt::join(names, ", ")));
   const ModelRunner& later = step->impl().runner();
   // A step that takes any number of tokens reads a prompt as well: one graph to load, not two.
-  if (takes_many_tokens(later)) return {later, later};
+  if (reads_prompts(later)) return {later, later};
   return {prompt->impl().runner(), later};
 }
 

@@ -73,6 +73,7 @@ struct Extras {
 
 ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
                          const ExecutorchConfig& config, Extras extras = {}) {
+  lowering::fix_sizes(*program.graph);
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
   bound_sizes(*program.graph, metadata);
   std::vector<std::string> unread;

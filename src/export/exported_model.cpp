@@ -26,13 +26,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What config.json says about ids, for graphs that do not say it themselves.
+/// Nothing where config.json does not say it.
+std::optional<CacheHeads> cache_heads_of(const Config& text) {
+  try {
+    const int64_t size = text.head_dim();
+    CacheHeads cache{text.num_key_value_heads(), size, size};
+    // Latent attention: keys have a part that turns and one that does not.
+    if (const int64_t turning = text.get_int_or("qk_rope_head_dim", 0); turning > 0) {
+      cache.key_size = turning + text.get_int("qk_nope_head_dim", 1);
+      cache.value_size = text.get_int("v_head_dim", 1);
+    }
+    return cache;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// What config.json says about ids and caches, for graphs that do not say it themselves.
 RunnerLimits limits_of(const std::string& config) {
   RunnerLimits limits;
   if (config.empty()) return limits;
   const Config parsed = Config::from_json(parse_json(config, "config.json"), "config.json");
   if (parsed.has("vocab_size"))
     limits.values["input_ids"] = {0, parsed.get_int("vocab_size", 1) - 1};
+  limits.cache_heads = cache_heads_of(parsed.text());
   // Models without segments say 0 (deberta-v2).
   if (const int64_t types = parsed.get_int_or("type_vocab_size", 0); types > 0)
     limits.values["token_type_ids"] = {0, types - 1};

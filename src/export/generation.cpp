@@ -12,6 +12,7 @@
 #include "generation/decoder.h"
 #include "generation/generate.h"
 #include "generation/generation_config_json.h"
+#include "generation/llm_program.h"
 #include "generation/pooling.h"
 #include "runtime/input_values.h"
 
@@ -38,6 +39,13 @@ GenerationConfig settings_of(const ExportedModel& exported) {
   return generation_config_from_json(generation_config, config_of(exported));
 }
 
+/// The end tokens that the program itself states.
+std::vector<int64_t> stated_ends(const ExportedModel& exported) {
+  const Session& session = decoder_graphs_of(exported).step.session();
+  const auto program = read_llm_program(session.metadata(), session.path().filename().string());
+  return program ? program->ends : std::vector<int64_t>();
+}
+
 /// How many new tokens, when the caller does not say: what the files say, as far as the model goes.
 int64_t default_new_tokens(const GenerationConfig& settings, int64_t prompt,
                            std::optional<int64_t> limit) {
@@ -59,6 +67,8 @@ GenerationConfig merged_settings(const ExportedModel& exported, const Generation
                                  int64_t prompt, std::optional<int64_t> limit,
                                  std::optional<int64_t> made_for) {
   GenerationConfig settings = options.merged(settings_of(exported));
+  if (!settings.eos_token_id || settings.eos_token_id->empty())
+    if (auto ends = stated_ends(exported); !ends.empty()) settings.eos_token_id = std::move(ends);
   if (!options.max_new_tokens && !options.max_length) {
     const bool fits = made_for && prompt <= *made_for && (!limit || *made_for < *limit);
     settings.max_new_tokens = default_new_tokens(settings, prompt, fits ? made_for : limit);
@@ -79,13 +89,24 @@ GenerationConfig merged_settings(const ExportedModel& exported, const Generation
   return settings;
 }
 
-/// The slots of a static cache that were fixed at export.
-std::optional<int64_t> fixed_slots(const DecoderGraphs& graphs) {
-  for (const IoSpec& input : graphs.step.inputs())
-    if (input.name.find("past_key_values") != std::string::npos && input.dims.size() == 4 &&
-        input.dims[2].is_fixed())
-      return input.dims[2].size;
-  return std::nullopt;
+/// What a program for ExecuTorch's LLM runner cannot do.
+void check_one_row(const Tensor& ids, const GenerationConfig& settings) {
+  const auto refuse = [](const std::string& got, const char* way_out) {
+    throw Error(kUnsupported,
+                fmt::format("[generate] {}, and a program for ExecuTorch's LLM runner reads one row "
+                            "and gives the logits of its last token; {}export the model without "
+                            "the layout executorch-llm",
+                            got, way_out));
+  };
+  if (ids.rank() == 2 && ids.dim(0) > 1)
+    refuse(fmt::format("there are {} prompts", ids.dim(0)), "give them one by one, or ");
+  if (settings.num_beams.value_or(1) > 1)
+    refuse(fmt::format("num_beams is {}", *settings.num_beams), "set it to 1, or ");
+  if (settings.num_return_sequences.value_or(1) > 1)
+    refuse(fmt::format("num_return_sequences is {}", *settings.num_return_sequences),
+           "set it to 1, or ");
+  if (settings.prompt_lookup_num_tokens)
+    refuse("prompt_lookup_num_tokens is set", "leave it out, or ");
 }
 
 /// As many as the call needs, since attention reads all slots of a cache, used or not; but no more
@@ -145,8 +166,8 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
                              fmt::join(unused, ", ")));
   const DecoderGraphs graphs = decoder_graphs_of(exported);
   const int64_t prompt = ids.rank() == 2 ? ids.dim(1) : 0;
-  const std::optional<int64_t> slots = fixed_slots(graphs);
   const bool is_static = decoder_cache(graphs) == DecoderCache::kStatic;
+  const std::optional<int64_t> slots = is_static ? fixed_slots(graphs) : std::nullopt;
   const bool chooses = is_static && !slots;
   std::optional<int64_t> limit = max_sequence_length(graphs);
   for (const auto& room : {is_static ? options.max_cache_len : std::nullopt, slots})
@@ -154,6 +175,7 @@ Generated generate(const ExportedModel& exported, const Inputs& inputs,
   DecoderStateOptions state_options = decoder_options_of(exported);
   const GenerationConfig settings =
       merged_settings(exported, options, prompt, limit, state_options.max_positions);
+  if (is_llm_program(graphs)) check_one_row(ids, settings);
   if (settings.prompt_lookup_num_tokens && !reads_many_tokens(graphs))
     throw Error(
         kUnsupported,

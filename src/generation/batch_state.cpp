@@ -20,6 +20,21 @@ BatchState::BatchState(const BatchState& other) : BatchState(other.decoder_) {
   rows_ = other.rows_;
 }
 
+namespace {
+
+void check_rows(const DecoderGraph& graph, int64_t rows) {
+  if (!graph.batch || *graph.batch == rows) return;
+  throw Error(kInvalid,
+              fmt::format("[{}] got {} rows, the export takes exactly {}; {}", graph.where, rows,
+                          *graph.batch,
+                          graph.slot_positions.empty()
+                              ? "export it without fixed sizes"
+                              : "give them one by one, or export the model without the layout "
+                                "executorch-llm"));
+}
+
+}  // namespace
+
 void BatchState::check_usable() const {
   if (broken_)
     throw Error(kUsage, "[decoder] an earlier call failed half way; reset the state first");
@@ -33,10 +48,7 @@ void BatchState::check_call(const Tensor& ids, const Tensor& mask, int64_t keep)
     throw Error(kInvalid, fmt::format("[decoder] asked for the logits of {} positions, need 1 to "
                                       "{}",
                                       keep, count));
-  if (graph.batch && *graph.batch != batch)
-    throw Error(kInvalid, fmt::format("[{}] got {} rows, the export takes exactly {}; export it "
-                                      "without fixed sizes",
-                                      graph.where, batch, *graph.batch));
+  check_rows(graph, batch);
   const std::optional<int64_t> limit = max_length();
   if (limit && (count > *limit || rows_.length() > *limit - count)) {
     const bool slots = limit_kind() == LengthLimit::kSlots;
@@ -109,6 +121,7 @@ void BatchState::reorder(std::span<const int64_t> rows) {
   check_usable();
   if (rows_.batch() == 0)
     throw Error(kUsage, "[decoder] there are no rows to reorder before the first forward()");
+  check_rows(decoder_->step, std::ssize(rows));
   rows_.reorder(rows);
   broken_ = true;
   reorder_cache(rows);

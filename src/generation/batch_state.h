@@ -36,6 +36,7 @@ class BatchState : public DecoderState {
   const TokenRows& rows() const { return rows_; }
   DecoderCall& prompt_call() { return prompt_; }
   DecoderCall& step_call() { return step_ ? *step_ : prompt_; }
+  const DecoderCall& step_call() const { return step_ ? *step_ : prompt_; }
 
   /// Reads tokens that rows() holds already, `past` others before them.
   virtual Tensor run_piece(const TokenSpan& tokens, int64_t past, int64_t keep) = 0;

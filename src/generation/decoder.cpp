@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "checkpoint/config.h"
 #include "generation/growing_state.h"
+#include "generation/slot_state.h"
 #include "generation/stateful_state.h"
 #include "generation/static_state.h"
 #include "generation/uncached_state.h"
@@ -22,10 +23,15 @@ std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> 
   return std::min(*a, *b);
 }
 
-/// The upper bound of one dimension of an input.
-std::optional<int64_t> bound(const ModelRunner& runner, std::string_view input, size_t axis) {
+/// The upper bound of one dimension of an input of so many.
+std::optional<int64_t> bound(const ModelRunner& runner, std::string_view input, size_t rank,
+                             size_t axis) {
   for (const IoSpec& spec : runner.inputs()) {
-    if (spec.name != input || axis >= spec.dims.size()) continue;
+    if (spec.name != input || spec.dims.size() != rank) continue;
+    if (spec.dims[axis].is_fixed()) continue;
+    const auto sizes = runner.limits().sizes.find(spec.name);
+    if (sizes != runner.limits().sizes.end() && axis < sizes->second.size())
+      return sizes->second[axis];
     const auto at = runner.limits().dims.find(spec.dims[axis].symbol);
     if (at != runner.limits().dims.end() && at->second.max < std::numeric_limits<int64_t>::max())
       return at->second.max;
@@ -114,17 +120,27 @@ bool reads_many_tokens(const DecoderGraphs& graphs) {
   return !recognize_decoder(graphs, {}).step.tokens;
 }
 
+bool is_llm_program(const DecoderGraphs& graphs) {
+  return recognize_llm_graph(graphs.step).has_value();
+}
+
+std::optional<int64_t> fixed_slots(const DecoderGraphs& graphs) {
+  return recognize_decoder(graphs, {}).cache_length;
+}
+
 std::optional<int64_t> max_sequence_length(const DecoderGraphs& graphs) {
   std::optional<int64_t> limit =
       smaller(graphs.prompt.limits().max_positions, graphs.step.limits().max_positions);
-  limit = smaller(limit, bound(graphs.step, "attention_mask", 1));
+  if (const auto program = recognize_llm_graph(graphs.step))
+    return program->slot_count ? limit : smaller(limit, program->most_tokens);
+  limit = smaller(limit, bound(graphs.step, "attention_mask", 2, 1));
   const auto& inputs = graphs.step.inputs();
   const auto cache = std::find_if(inputs.begin(), inputs.end(), [](const IoSpec& spec) {
     return spec.name.rfind("past_key_values.", 0) == 0 && spec.dims.size() == 4;
   });
-  if (cache == inputs.end()) return smaller(limit, bound(graphs.step, "input_ids", 1));
+  if (cache == inputs.end()) return smaller(limit, bound(graphs.step, "input_ids", 2, 1));
   // The last token is read on all others; slots are what a static cache's length bounds.
-  const std::optional<int64_t> past = bound(graphs.step, cache->name, 2);
+  const std::optional<int64_t> past = bound(graphs.step, cache->name, 4, 2);
   return smaller(limit, has_static_cache(inputs) || !past ? past : std::optional(*past + 1));
 }
 
@@ -135,6 +151,8 @@ std::unique_ptr<DecoderState> make_decoder_state(const DecoderGraphs& graphs,
     return std::make_unique<UncachedState>(std::move(decoder));
   const bool is_static = decoder->cache == DecoderCache::kStatic;
   const auto slots = is_static ? std::optional(cache_length(*decoder, options)) : std::nullopt;
+  if (!decoder->step.slot_positions.empty())
+    return std::make_unique<SlotState>(std::move(decoder), *slots);
   if (decoder->place == CachePlace::kRuntime)
     return std::make_unique<StatefulState>(std::move(decoder), slots);
   if (!is_static) return std::make_unique<GrowingState>(std::move(decoder));

@@ -60,6 +60,13 @@ DecoderCache decoder_cache(const DecoderGraphs& graphs);
 /// Whether one call can read many tokens after others.
 bool reads_many_tokens(const DecoderGraphs& graphs);
 
+/// Whether it is a program for ExecuTorch's LLM runner: it has one row, and gives the logits of the
+/// last token.
+bool is_llm_program(const DecoderGraphs& graphs);
+
+/// The slots of a static cache, where the graphs fix them.
+std::optional<int64_t> fixed_slots(const DecoderGraphs& graphs);
+
 /// The most tokens of a sequence that the graphs can take, where they state one.
 std::optional<int64_t> max_sequence_length(const DecoderGraphs& graphs);
 

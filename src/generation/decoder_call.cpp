@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/floats.h"
 
@@ -14,11 +15,12 @@ namespace {
 /// More positions than this at a time leave their logits to the runtime, which frees them.
 constexpr int64_t kKeptPositions = 64;
 
-/// ids, positions, logits_to_keep, masks, counters, beams, caches: the order that the offsets below
+/// ids, positions, slots, logits_to_keep, masks, counters, beams, caches: the order that the offsets below
 /// tell.
 std::vector<std::string> input_names(const DecoderGraph& graph) {
   std::vector<std::string> names = {graph.ids};
   if (!graph.positions.empty()) names.push_back(graph.positions);
+  if (!graph.slot_positions.empty()) names.push_back(graph.slot_positions);
   if (!graph.logits_to_keep.empty()) names.push_back(graph.logits_to_keep);
   for (const MaskInput& mask : graph.masks) names.push_back(mask.name);
   names.insert(names.end(), graph.counters.begin(), graph.counters.end());
@@ -51,7 +53,8 @@ void to_float(const std::byte* from, DType dtype, int64_t count, float* to) {
 DecoderCall::DecoderCall(const DecoderGraph& graph)
     : graph_(graph), call_(graph.session, input_names(graph), output_names(graph)) {
   positions_at_ = 1;
-  keep_at_ = positions_at_ + (graph.positions.empty() ? 0 : 1);
+  slots_at_ = positions_at_ + (graph.positions.empty() ? 0 : 1);
+  keep_at_ = slots_at_ + (graph.slot_positions.empty() ? 0 : 1);
   masks_at_ = keep_at_ + (graph.logits_to_keep.empty() ? 0 : 1);
   counters_at_ = masks_at_ + graph.masks.size();
   beams_at_ = counters_at_ + graph.counters.size();
@@ -106,6 +109,15 @@ void DecoderCall::set_masks(const TokenRows& rows, int64_t begin, int64_t count,
   }
 }
 
+void DecoderCall::set_slots(int64_t begin, int64_t count) {
+  if (graph_.slot_positions.empty()) return;
+  const int64_t given = graph_.first_slot_only ? 1 : count;
+  slot_positions_.reserve(bytes_of(given, DType::kI64));
+  auto* slots = reinterpret_cast<int64_t*>(slot_positions_.data());
+  std::iota(slots, slots + given, begin);
+  set_input(slots_at_, DType::kI64, {given}, slots);
+}
+
 void DecoderCall::set_beams(int64_t batch, std::span<const int64_t> beams) {
   if (graph_.beams.empty()) return;
   beams_.reserve(bytes_of(batch, DType::kI32));
@@ -117,7 +129,7 @@ void DecoderCall::set_beams(int64_t batch, std::span<const int64_t> beams) {
 
 void DecoderCall::set_logits(int64_t batch, int64_t given) {
   Shape shape;
-  if (graph_.vocabulary && given <= kKeptPositions) shape = {batch, given, *graph_.vocabulary};
+  if (graph_.vocabulary && !graph_.last_logits && given <= kKeptPositions) shape = {batch, given, *graph_.vocabulary};
   if (shape == logits_shape_ && (shape.empty() || logits_.data() != nullptr)) return;
   logits_shape_ = shape;
   if (shape.empty()) return call_.clear_output(0);
@@ -128,6 +140,9 @@ void DecoderCall::set_logits(int64_t batch, int64_t given) {
 Tensor DecoderCall::kept_logits(int64_t batch, int64_t given, int64_t keep) {
   Tensor all = logits_shape_.empty() ? call_.take_output(0)
                                      : logits_.tensor(graph_.logits_dtype, logits_shape_);
+  if (graph_.logits_rank == 2 && all.rank() == 2) all = all.reshape({all.dim(0), 1, all.dim(1)});
+  if (graph_.last_logits && all.rank() == 3 && all.dim(1) >= keep && all.dim(1) < given)
+    given = all.dim(1);
   if (all.rank() != 3 || all.dim(0) != batch || all.dim(1) != given || all.dim(2) < 1)
     throw Error(kInvalid, fmt::format("[{}] gave logits {}, need [{}, {}, vocabulary]",
                                       graph_.where, shape_string(all.shape()), batch, given));
@@ -152,6 +167,7 @@ Tensor DecoderCall::run(const TokenRows& rows, const TokenSpan& tokens, int64_t 
                         int64_t slots, int64_t keep, std::span<const int64_t> beams) {
   const int64_t batch = rows.batch();
   set_tokens(rows, tokens, begin);
+  set_slots(begin, tokens.count);
   set_masks(rows, begin, tokens.count, slots);
   set_beams(batch, beams);
   auto* scalars = reinterpret_cast<int64_t*>(scalars_.data());

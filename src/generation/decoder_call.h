@@ -48,16 +48,18 @@ class DecoderCall {
   void set_input(size_t at, DType dtype, std::initializer_list<int64_t> shape, const void* data);
   void set_tokens(const TokenRows& rows, const TokenSpan& tokens, int64_t begin);
   void set_masks(const TokenRows& rows, int64_t begin, int64_t count, int64_t slots);
+  void set_slots(int64_t begin, int64_t count);
   void set_beams(int64_t batch, std::span<const int64_t> beams);
   void set_logits(int64_t batch, int64_t given);
   Tensor kept_logits(int64_t batch, int64_t given, int64_t keep);
 
   const DecoderGraph& graph_;
   RepeatedCall call_;
-  size_t positions_at_ = 0, keep_at_ = 0, masks_at_ = 0, counters_at_ = 0, beams_at_ = 0;
+  size_t positions_at_ = 0, slots_at_ = 0, keep_at_ = 0, masks_at_ = 0, counters_at_ = 0;
+  size_t beams_at_ = 0;
   size_t first_cache_ = 0;
   std::vector<Slot> slots_;
-  Block ids_, positions_, scalars_, beams_, logits_, converted_;
+  Block ids_, positions_, slot_positions_, scalars_, beams_, logits_, converted_;
   std::vector<PaddingMask> padding_;
   std::vector<VisibilityMask> visibility_;
   Shape logits_shape_;  ///< as given to the runtime; empty: it allocates them

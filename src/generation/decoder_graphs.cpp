@@ -22,15 +22,6 @@ std::optional<int64_t> fixed(const IoSpec& spec, size_t axis) {
   return spec.dims[axis].size;
 }
 
-/// The upper bound of a size that is a symbol.
-std::optional<int64_t> most(const DecoderGraph& graph, const IoSpec& spec, size_t axis) {
-  if (axis >= spec.dims.size()) return std::nullopt;
-  const auto at = graph.limits.dims.find(spec.dims[axis].symbol);
-  if (at == graph.limits.dims.end() || at->second.max == std::numeric_limits<int64_t>::max())
-    return std::nullopt;
-  return at->second.max;
-}
-
 bool is_mask_name(const std::string& leaf) {
   return leaf == "attention_mask" || leaf.rfind("attention_mask.", 0) == 0;
 }
@@ -71,11 +62,29 @@ void add_mask(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
   MaskInput mask{name, spec.dtype, rank, std::nullopt};
   if (rank == 4) {
     mask.window = window_of(graph, spec.name, options);
-    if (const auto heads = fixed(spec, 1); heads && *heads != 1)
+    if (const auto heads = graph.known_size(spec, 1); heads && *heads != 1)
       unsupported(graph, fmt::format("the mask {} is one a head", spec.name));
     if (const auto slots = fixed(spec, 3)) graph.mask_slots = slots;
   }
   graph.masks.push_back(std::move(mask));
+}
+
+/// A graph that states bounds only: heads are those of config.json, which the bounds must be too.
+void take_heads(const DecoderGraph& graph, const CacheName& name, const IoSpec& spec,
+                CacheTensor& cache) {
+  const auto& known = graph.limits.cache_heads;
+  if (!known)
+    unsupported(graph, fmt::format("it fixes no sizes of the cache {}, and there is no config.json "
+                                   "beside it that says num_attention_heads and hidden_size",
+                                   cache.leaf));
+  cache.heads = known->heads;
+  cache.head_dim = name.part == CachePart::kKeys ? known->key_size : known->value_size;
+  const auto heads = graph.most_size(spec, 1), head_dim = graph.most_size(spec, 3);
+  if (heads != cache.heads || head_dim != cache.head_dim)
+    throw Error(kInvalid, fmt::format("[{}] {} has {} heads of size {}, config.json says {} of "
+                                      "size {}; the two must be of one model",
+                                      graph.where, cache.leaf, heads.value_or(0),
+                                      head_dim.value_or(0), cache.heads, cache.head_dim));
 }
 
 /// `input` is the same one as the graph takes it, where it does.
@@ -94,16 +103,22 @@ CacheTensor cache_tensor(const DecoderGraph& graph, const CacheName& name, const
     return out ? out : in;
   };
   const auto heads = size(1), head_dim = size(3);
-  if (output.dims.size() != 4 || !heads || !head_dim)
+  cache.only_bounded = !heads && !head_dim && graph.limits.sizes.contains(output.name);
+  if (output.dims.size() != 4 || (!cache.only_bounded && !(heads && head_dim)))
     unsupported(graph, fmt::format("the cache {} is {}, need 4 dimensions with fixed heads and "
                                    "head size",
                                    cache.leaf, output.dims_text()));
   if (input != nullptr && input->dtype != output.dtype)
     unsupported(graph, fmt::format("{} changes its dtype", cache.leaf));
-  cache.heads = *heads;
-  cache.head_dim = *head_dim;
+  if (cache.only_bounded) {
+    take_heads(graph, name, output, cache);
+    if (input != nullptr) take_heads(graph, name, *input, cache);
+  } else {
+    cache.heads = *heads;
+    cache.head_dim = *head_dim;
+  }
   cache.slots = size(2);
-  cache.most_slots = most(graph, input != nullptr ? *input : output, 2);
+  cache.most_slots = graph.most_size(input != nullptr ? *input : output, 2);
   return cache;
 }
 
@@ -121,9 +136,9 @@ bool add_input(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
     if (spec.dims.size() != 2 || spec.dtype != DType::kI64)
       unsupported(graph, "input_ids is no int64 [batch, tokens]");
     graph.ids = name;
-    graph.batch = fixed(spec, 0);
-    graph.tokens = fixed(spec, 1);
-    graph.most_tokens = most(graph, spec, 1);
+    graph.batch = graph.known_size(spec, 0);
+    graph.tokens = graph.known_size(spec, 1);
+    graph.most_tokens = graph.most_size(spec, 1);
     return true;
   }
   if (spec.name == "position_ids" && spec.dims.size() == 2 && spec.dtype == DType::kI64) {
@@ -181,6 +196,7 @@ void add_caches(DecoderGraph& graph, const ModelRunner& runner) {
 }
 
 DecoderGraph recognize_graph(const ModelRunner& runner, const DecoderStateOptions& options) {
+  if (auto program = recognize_llm_graph(runner)) return std::move(*program);
   DecoderGraph graph(runner);
   std::vector<std::string> unknown;
   for (size_t i = 0; i < runner.inputs().size(); ++i)
@@ -234,6 +250,7 @@ void sort_caches(DecoderGraph& graph) {
 
 /// The one length that all fixed sizes of static caches agree on.
 std::optional<int64_t> fixed_cache_length(const Decoder& decoder) {
+  if (decoder.step.slot_count) return decoder.step.slot_count;
   std::optional<int64_t> length;
   const auto add = [&](const DecoderGraph& graph, std::optional<int64_t> slots) {
     if (!slots) return;
@@ -245,6 +262,11 @@ std::optional<int64_t> fixed_cache_length(const Decoder& decoder) {
     for (const CacheTensor& cache : graph->caches) add(*graph, cache.slots);
     add(*graph, graph->mask_slots);
   }
+  if (length) return length;
+  // Where bounds differ the lower one is fixed, or none is.
+  for (const DecoderGraph* graph : {&decoder.prompt, &decoder.step})
+    for (const CacheTensor& cache : graph->caches)
+      if (cache.only_bounded && (!length || cache.most_slots < length)) length = cache.most_slots;
   return length;
 }
 
@@ -272,11 +294,27 @@ void check_sizes(const Decoder& decoder) {
                                         mask.name, mask.rank));
   // The reference leaves the mask out of a prompt's graph whose example had no padding.
   const bool blind = step.masks.empty() || (prompt.masks.empty() && prompt.takes_cache());
-  if (decoder.cache == DecoderCache::kStatic && blind)
+  if (decoder.cache == DecoderCache::kStatic && blind && step.slot_positions.empty())
     unsupported(step, "a static cache needs an attention_mask");
 }
 
 }  // namespace
+
+std::optional<int64_t> DecoderGraph::known_size(const IoSpec& spec, size_t axis) const {
+  if (const auto size = fixed(spec, axis)) return size;
+  return most_size(spec, axis) == 1 ? std::optional<int64_t>(1) : std::nullopt;
+}
+
+std::optional<int64_t> DecoderGraph::most_size(const IoSpec& spec, size_t axis) const {
+  if (axis >= spec.dims.size()) return std::nullopt;
+  const auto sizes = limits.sizes.find(spec.name);
+  if (sizes != limits.sizes.end() && sizes->second.size() == spec.dims.size())
+    return sizes->second[axis];
+  const auto at = limits.dims.find(spec.dims[axis].symbol);
+  if (at == limits.dims.end() || at->second.max == std::numeric_limits<int64_t>::max())
+    return std::nullopt;
+  return at->second.max;
+}
 
 Decoder recognize_decoder(const DecoderGraphs& graphs, const DecoderStateOptions& options) {
   DecoderGraph prompt = recognize_graph(graphs.prompt, options);
@@ -291,7 +329,8 @@ Decoder recognize_decoder(const DecoderGraphs& graphs, const DecoderStateOptions
                   std::nullopt,
                   max_sequence_length(graphs),
                   options.angles_change_at};
-  const bool counts = !decoder.step.counters.empty() || !decoder.step.counter_states.empty();
+  const bool counts = !decoder.step.counters.empty() || !decoder.step.counter_states.empty() ||
+                      !decoder.step.slot_positions.empty();
   if (decoder.step.keeps_cache()) decoder.place = CachePlace::kRuntime;
   if (decoder.step.takes_cache())
     decoder.cache = counts ? DecoderCache::kStatic : DecoderCache::kGrowing;

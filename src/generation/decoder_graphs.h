@@ -28,6 +28,7 @@ struct CacheTensor {
   int64_t heads = 0, head_dim = 0;
   std::optional<int64_t> slots;       ///< where a static cache's length is fixed
   std::optional<int64_t> most_slots;  ///< where the graph bounds it
+  bool only_bounded = false;          ///< the graph fixes no sizes, though they may not vary
 };
 
 /// A state that says how many slots are filled.
@@ -48,6 +49,9 @@ struct DecoderGraph {
   RunnerLimits limits;
   std::string ids, logits;
   std::string positions;       ///< "" when it takes none
+  /// Of one that keeps a cache and is told which slots tokens go to; "" for all others.
+  std::string slot_positions;
+  bool first_slot_only = false;  ///< they are the slot of a call's first token
   std::string logits_to_keep;  ///< "" when it always gives all
   std::vector<MaskInput> masks;
   std::vector<CacheTensor> caches;
@@ -58,12 +62,20 @@ struct DecoderGraph {
   std::optional<int64_t> tokens;       ///< of one call, where they are fixed
   std::optional<int64_t> most_tokens;  ///< of one call, where the graph bounds them
   std::optional<int64_t> mask_slots;   ///< the length that a mask of rank 4 is fixed to
+  std::optional<int64_t> slot_count;   ///< where there are slot_positions
   DType logits_dtype = DType::kF32;
+  size_t logits_rank = 3;   ///< 2: of one token
+  bool last_logits = false;  ///< those of a call's last tokens, perhaps of the last one only
   std::optional<int64_t> vocabulary;
 
-  bool keeps_cache() const { return !caches.empty() && !caches[0].state.empty(); }
-  bool takes_cache() const {
-    return !caches.empty() && !(caches[0].input.empty() && caches[0].state.empty());
+  /// The upper bound of a size of an input or output, where the graph states one.
+  std::optional<int64_t> most_size(const IoSpec& spec, size_t axis) const;
+  /// A size that is fixed, or can be 1 only.
+  std::optional<int64_t> known_size(const IoSpec& spec, size_t axis) const;
+  bool keeps_cache() const {
+    return !slot_positions.empty() || (!caches.empty() && !caches[0].state.empty());
+  }
+  bool takes_cache() const { return keeps_cache() || (!caches.empty() && !caches[0].input.empty());
   }
 };
 
@@ -77,6 +89,10 @@ struct Decoder {
   std::optional<int64_t> max_positions;
   std::optional<int64_t> angles_change_at;  ///< as in DecoderStateOptions
 };
+
+/// Of a program for ExecuTorch's LLM runner; nothing for other graphs. Throws Error{kInvalid} and
+/// Error{kUnsupported} for one that says too little or contradicts itself.
+std::optional<DecoderGraph> recognize_llm_graph(const ModelRunner& runner);
 
 /// Throws as make_decoder_state().
 Decoder recognize_decoder(const DecoderGraphs& graphs, const DecoderStateOptions& options);

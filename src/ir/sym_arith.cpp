@@ -122,18 +122,24 @@ std::optional<Sym> exact_quotient_of_sum(Sym s, Sym d) {
   constexpr int kMaxSteps = 8;
   if (!is_sum(d) || d.bounds().lo <= 0) return std::nullopt;
   const auto degree = [](Sym term) { return split(term).factors.size(); };
-  const std::vector<Sym> parts = terms(d);
-  const Sym lead = *std::max_element(parts.begin(), parts.end(),
-                                     [&](Sym a, Sym b) { return degree(a) < degree(b); });
-  if (lead.bounds().lo <= 0) return std::nullopt;
+  // The highest term that is never zero; terms of others may be, so nothing divides by them.
+  std::optional<Sym> lead;
+  for (Sym term : terms(d))
+    if (term.bounds().lo > 0 && (!lead || degree(term) > degree(*lead))) lead = term;
+  if (!lead || lead->is_const()) return std::nullopt;
+  const Sym variable = split(*lead).factors[0];
+  // In the order of a long division by the lead's variable.
+  const auto rank = [&](Sym term) {
+    const std::vector<Sym> factors = split(term).factors;
+    return std::pair(factors.size(), std::count(factors.begin(), factors.end(), variable));
+  };
   Sym quotient = 0, rest = s;
   for (int step = 0; step < kMaxSteps && !rest.is_const(0); ++step) {
-    std::optional<Sym> next;
-    size_t highest = 0;
+    std::optional<Sym> next, from;
     for (Sym term : terms(rest))
-      if (const auto q = exact_quotient(term, lead); q && (!next || degree(term) > highest)) {
+      if (const auto q = exact_quotient(term, *lead); q && (!from || rank(term) > rank(*from))) {
         next = q;
-        highest = degree(term);
+        from = term;
       }
     if (!next) return std::nullopt;
     quotient = quotient + *next;
@@ -162,6 +168,44 @@ std::optional<std::pair<Sym, Sym>> split_multiples(Sym s, Sym d) {
   }
   if (multiple.is_const(0)) return std::nullopt;
   return std::pair(multiple, rest);
+}
+
+/// s // d for a d with a factor x // c that leaves no rest and is not zero: (c*s) // (d with x).
+std::optional<Sym> quotient_by_chunks(Sym s, Sym d) {
+  if (is_sum(d)) return std::nullopt;
+  const Term parts = split(d);
+  for (size_t i = 0; i < parts.factors.size(); ++i) {
+    if (parts.factors[i].kind() != SymKind::kFloorDiv) continue;
+    const Sym x = parts.factors[i].args()[0], c = parts.factors[i].args()[1];
+    if (!c.is_const() || c.value() < 1 || x.bounds().lo < 1 || !mod(x, c).is_const(0)) continue;
+    std::vector<Sym> others = parts.factors;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const Sym whole = make_product(parts.coefficient, others) * x, scaled = s * c;
+    if (const auto k = exact_quotient(scaled, whole)) return k;
+    if (const auto k = exact_quotient_of_sum(scaled, whole)) return k;
+  }
+  return std::nullopt;
+}
+
+/// A sum without the remainders inside it that a remainder by d makes superfluous; nullopt where
+/// there are none.
+std::optional<Sym> without_remainders(Sym s, Sym d) {
+  if (!d.is_const() || d.value() < 2) return std::nullopt;
+  Sym result = 0;
+  bool found = false;
+  for (Sym term : terms(s)) {
+    const Term parts = split(term);
+    const bool one = parts.factors.size() == 1 && parts.factors[0].kind() == SymKind::kMod;
+    const Sym by = one ? parts.factors[0].args()[1] : Sym(0);
+    if (one && by.is_const() && by.value() > 0 && by.value() % d.value() == 0) {
+      result = result + Sym(parts.coefficient % d.value()) * parts.factors[0].args()[0];
+      found = true;
+    } else {
+      result = result + term;
+    }
+  }
+  if (!found) return std::nullopt;
+  return result;
 }
 
 /// The simplifications of quotients, remainders and extrema, tried in order.
@@ -193,6 +237,13 @@ const Rule kRules[] = {
        if (!parts) return std::nullopt;
        return mod(parts->second, b);
      }},
+    {SymKind::kMod, "(x % d + r) % d = (x + r) % d",
+     [](Sym a, Sym b) -> std::optional<Sym> {
+       const auto plain = without_remainders(a, b);
+       if (!plain) return std::nullopt;
+       return mod(*plain, b);
+     }},
+    {SymKind::kFloorDiv, "(k*x) // (x // c) = k*c where x > 0 and x % c = 0", quotient_by_chunks},
     {SymKind::kFloorDiv, "x // d = 0 where 0 <= x < d",
      [](Sym a, Sym b) -> std::optional<Sym> {
        if (a.bounds().lo >= 0 && known_le(a + 1, b)) return Sym(0);

@@ -214,5 +214,22 @@ TEST(Sym, DividesSumsAndQuotients) {
   EXPECT_NE(floordiv(z * 2, z), Sym(2));  // z may be 0
 }
 
+// What a sequence is padded to, so that it is a number of chunks, and a chunk's size out of both.
+TEST(Sym, KnowsTheSizeOfAChunk) {
+  const Sym n = Sym::symbol("n", 1), z = Sym::symbol("z", 0);
+  const auto padded = [](Sym x) { return x + mod(4 - mod(x, 4), 4); };
+  EXPECT_EQ(padded(n).str(), "(-n) % 4 + n");
+  EXPECT_EQ(mod(padded(n), 4), Sym(0));
+  EXPECT_EQ(mod(padded(n) + 3, 2), Sym(1));
+  EXPECT_EQ(mod(n + mod(n, 6), 4).str(), "(n % 6 + n) % 4");  // 6 is no multiple of 4
+  const Sym chunks = floordiv(padded(n), 4);
+  EXPECT_EQ(floordiv(padded(n), chunks), Sym(4));
+  EXPECT_EQ(floordiv(padded(n) * 32, chunks), Sym(128));
+  EXPECT_EQ(floordiv(padded(n) * n * 64, chunks * n * 16), Sym(16));
+  EXPECT_EQ(floordiv(padded(n) * n, chunks * 4), n);
+  EXPECT_NE(floordiv(padded(z), floordiv(padded(z), 4)), Sym(4));  // no chunk where z is 0
+  EXPECT_NE(floordiv(n, floordiv(n, 4)), Sym(4));
+}
+
 }  // namespace
 }  // namespace slipway

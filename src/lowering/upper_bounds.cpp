@@ -86,6 +86,15 @@ std::map<std::string, int64_t> default_upper_bounds(const std::vector<Sym>& symb
   return bounds;
 }
 
+void fix_sizes(Graph& graph) {
+  std::map<std::string, Sym> found;
+  for (const Node* input : graph.inputs()) collect(input->types[0].shape, found);
+  Replacements by;
+  for (const auto& [name, symbol] : found)
+    if (symbol.bounds().lo == symbol.bounds().hi) by.insert_or_assign(name, symbol.bounds().lo);
+  if (!by.empty()) substitute(graph, by);
+}
+
 void set_upper_bounds(Graph& graph, const std::map<std::string, int64_t>& bounds) {
   std::map<std::string, Sym> found;
   for (const Node* input : graph.inputs()) collect(input->types[0].shape, found);

@@ -21,6 +21,10 @@ std::vector<Sym> unbounded_symbols(const Graph& graph);
 std::map<std::string, int64_t> default_upper_bounds(const std::vector<Sym>& symbols,
                                                     const std::map<std::string, int64_t>& example);
 
+/// Symbols of the inputs whose bounds leave one size become that number, in types and arguments: a
+/// batch of 1 to 1 is 1. Passes and delegates then know it.
+void fix_sizes(Graph& graph);
+
 /// Gives symbols these upper bounds wherever the graph has them: types and arguments. A bound below
 /// the symbol's lower one is Error{kInvalid}. Symbols of keep_last's results get the bound of what
 /// they are kept of.

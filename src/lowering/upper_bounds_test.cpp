@@ -5,6 +5,7 @@
 
 #include "base/test_expect.h"
 #include "ir/parse.h"
+#include "ir/print.h"
 
 namespace slipway::lowering {
 namespace {
@@ -47,6 +48,26 @@ TEST(UpperBounds, AreSetInTypesAndArguments) {
                                   set_upper_bounds(*graph, {{"s", 1}});
                                 }),
                        "got the upper bound 1 for s, need at least its lower one, 2"));
+}
+
+TEST(UpperBounds, OneSizeIsANumber) {
+  const auto graph = parse_graph(R"(dims: b in 1..1, p in 0.., s in 2..8
+graph(%x: f32[b, s], %m: f32[b, p + s]) {
+  %0: f32[b*s] = aten::view(%x, [b*s])
+  %1: f32[b, p + s] = aten::neg(%m)
+  return y=%0, z=%1
+})");
+  fix_sizes(*graph);
+  EXPECT_EQ(print(*graph), R"(dims: s in 2..8
+graph(%x: f32[1, s], %m: f32[1, p + s]) {
+  %0: f32[s] = aten::view(%x, [s])
+  %1: f32[1, p + s] = aten::neg(%m)
+  return y=%0, z=%1
+}
+)");
+  const std::string before = print(*graph);
+  fix_sizes(*graph);
+  EXPECT_EQ(print(*graph), before);
 }
 
 }  // namespace

@@ -106,6 +106,30 @@ TEST(ExecutorchExport, TheFlagsSayWhoOwnsInputsAndOutputs) {
   EXPECT_LT((arena[{false, false}]), (arena[{false, true}]));
 }
 
+/// A batch of 1 to 1 is a number to the delegates: a reshape with one free size stays inside, so
+/// what writes to the caches is all that comes between them.
+TEST(ExecutorchExport, OneRowNeedsOneDelegateALayer) {
+  const auto delegates = [](int64_t rows) {
+    ExecutorchConfig config;
+    const Dim row("batch_size", 1, rows), tokens("sequence_length", 1, 16),
+        slots("cache_length", 1, 32);
+    config.dynamic_shapes = DynamicShapes{{"input_ids", {{0, row}, {1, tokens}}},
+                                          {"attention_mask", {{0, row}, {2, tokens}, {3, slots}}}};
+    DecomposeOptions options;
+    options.multi_token_decode = true;
+    options.generation_config.cache_implementation = "static";
+    options.generation_config.max_cache_len = 32;
+    const PreTrainedModel model = llama();
+    return outline(ExecutorchExporter().export_for_generation(model, model.example_inputs(), config,
+                                                              options),
+                   "decode")
+        .delegates.size();
+  };
+  constexpr size_t kLayers = 2;
+  EXPECT_EQ(delegates(1), kLayers + 1);
+  EXPECT_GT(delegates(4), 2 * kLayers + 1);
+}
+
 /// Native graphs have no buffers: their caches are inputs. So the flag is shown on a program with
 /// one, which is the caller's (here the runner's) memory when the flag is off, and starts as zeros.
 TEST(ExecutorchExport, TheFlagSaysWhoOwnsBuffers) {

@@ -33,6 +33,14 @@ ExportedModel export_as(const std::string& how, const std::string& format,
   if (how == "growing") return export_to(source, out, format);
   const auto model = PreTrainedModel::from_pretrained(source);
   const auto config = config_of(format);
+  if (how == "llm_runner") {
+    ExecutorchConfig llm;
+    llm.llm_slots = 256;
+    ExecutorchExporter()
+        .export_model(model, model.example_inputs(), llm)
+        .save_pretrained(out, {.layout = Layout::kExecutorchLlm, .before_commit = {}});
+    return ExportedModel::from_pretrained(out);
+  }
   DecomposeOptions options;
   options.multi_token_decode = how.ends_with("many");
   if (how.starts_with("static")) {
@@ -93,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(OpenVINO, SmolLM2,
                                             ::testing::Values("openvino")),
                          label);
 INSTANTIATE_TEST_SUITE_P(Executorch, SmolLM2,
-                         ::testing::Combine(::testing::Values("growing", "static"),
+                         ::testing::Combine(::testing::Values("growing", "static", "llm_runner"),
                                             ::testing::Values("executorch")),
                          label);
 INSTANTIATE_TEST_SUITE_P(SingleFile, SmolLM2,

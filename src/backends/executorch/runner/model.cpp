@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/executorch/runner/options.h"
+#include "base/json.h"
 #include "slipway/error.h"
 
 namespace slipway::executorch_runner {
@@ -51,6 +52,15 @@ std::optional<DType> dtype_of(const Port& port) {
 bool is_number(const std::string& text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// JSON: what bounds the sizes of a file that gives them no names.
+std::string highest_sizes(const MethodOutline& method) {
+  Json sizes = Json::object();
+  for (const auto* ports : {&method.inputs, &method.outputs})
+    for (const Port& port : *ports)
+      if (port.kind == PortKind::kTensor) sizes[port.name] = port.sizes;
+  return sizes.dump();
 }
 
 size_t index_of(const std::vector<Port>& ports, std::string_view name, std::string_view what,
@@ -118,6 +128,7 @@ void Model::describe() {
   for (const auto& [key, value] : method_->metadata) add(key, value);
   if (!method_->ranges.empty()) add("slipway.ranges", method_->ranges);
   if (!method_->dims.empty()) add("slipway.dims", method_->dims);
+  if (!method_->named) add("slipway.sizes", highest_sizes(*method_));
   for (const MethodOutline& method : outline_.methods) {
     if (!method.is_metadata()) continue;
     std::string text;
