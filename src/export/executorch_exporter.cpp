@@ -6,6 +6,7 @@
 
 #include "backends/executorch/lower.h"
 #include "backends/executorch/partition.h"
+#include "backends/executorch/quantized_layers.h"
 #include "backends/executorch/write.h"
 #include "base/log.h"
 #include "export/build.h"
@@ -108,13 +109,15 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
                          const ExecutorchConfig& config, Extras extras = {}) {
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
   bound_sizes(*program.graph, metadata);
+  executorch::DelegationReport report;
+  for (const auto& [reason, count] : executorch::fuse_quantized_layers(*program.graph))
+    report.left[{"aten::linear of a quantized weight", reason}] = count;
   std::vector<std::string> unread;
   std::unique_ptr<Graph> graph = executorch::lower(program, &unread);
   optimize(*graph, {"cse"}, config.disabled_passes, "executorch");
   if (!unread.empty())
     log::info(fmt::format("inputs that the graph does not read are dropped: {}",
                           fmt::join(unread, ", ")));
-  executorch::DelegationReport report;
   const std::vector<executorch::Partition> parts = executorch::partition(*graph, &report);
   log::info(report.to_text());
   executorch::Program made;
