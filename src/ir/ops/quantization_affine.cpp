@@ -143,7 +143,7 @@ const OpRow kRows[] = {
             "eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool "
             "keepdim=False) -> (Tensor, Tensor)",
             choose_qparams_affine),
-    written("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm),
+    spelling("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm),
 };
 
 }  // namespace
