@@ -24,7 +24,8 @@ if(NOT SLIPWAY_CORE_ONLY)
     endif()
     target_compile_definitions(host_tests PRIVATE SLIPWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
       SLIPWAY_TOOL="$<TARGET_FILE:slipway_cli>" SLIPWAY_REFERENCE_PT2="${CMAKE_BINARY_DIR}/reference_pt2"
-      SLIPWAY_MORE_PT2="${CMAKE_BINARY_DIR}/more_pt2")
+      SLIPWAY_MORE_PT2="${CMAKE_BINARY_DIR}/more_pt2"
+      SLIPWAY_QUANTIZED_PT2="${CMAKE_BINARY_DIR}/quantized_pt2")
     add_dependencies(host_tests slipway_cli)
     if(TARGET executorch_decode)
       target_compile_definitions(host_tests PRIVATE
@@ -37,8 +38,8 @@ if(NOT SLIPWAY_CORE_ONLY)
       target_link_libraries(copy_counter PRIVATE ${CMAKE_DL_LIBS})
       target_compile_definitions(host_tests PRIVATE SLIPWAY_COPY_COUNTER="$<TARGET_FILE:copy_counter>")
     endif()
-    # The reference's .pt2 exports of the golden cases: of text models, and of those that see and hear.
-    foreach(cases reference more)
+    # .pt2 exports of the golden cases: text models, those that see and hear, quantized ones.
+    foreach(cases reference more quantized)
       set(packed "${CMAKE_SOURCE_DIR}/tests/golden/pt2/${cases}.tar.xz")
       set(unpacked "${CMAKE_BINARY_DIR}/${cases}_pt2")
       add_custom_command(

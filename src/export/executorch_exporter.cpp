@@ -6,6 +6,8 @@
 
 #include "backends/executorch/lower.h"
 #include "backends/executorch/partition.h"
+#include "backends/executorch/quantized_layers.h"
+#include "backends/executorch/write.h"
 #include "base/log.h"
 #include "export/build.h"
 #include "export/executorch_llm.h"
@@ -76,13 +78,15 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
   lowering::fix_sizes(*program.graph);
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
   bound_sizes(*program.graph, metadata);
+  executorch::DelegationReport report;
+  for (const auto& [reason, count] : executorch::fuse_quantized_layers(*program.graph))
+    report.left[{"aten::linear of a quantized weight", reason}] = count;
   std::vector<std::string> unread;
   std::unique_ptr<Graph> graph = executorch::lower(program, &unread);
   optimize(*graph, {"cse"}, config.disabled_passes, "executorch");
   if (!unread.empty())
     log::info(fmt::format("inputs that the graph does not read are dropped: {}",
                           fmt::join(unread, ", ")));
-  executorch::DelegationReport report;
   const std::vector<executorch::Partition> parts = executorch::partition(*graph, &report);
   log::info(report.to_text());
   executorch::Program made;

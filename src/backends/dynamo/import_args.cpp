@@ -209,8 +209,10 @@ std::vector<Arg> import_args(const schema::Node& node, const Op& op, ImportNames
     const schema::Argument* got = find_argument(node, want.name);
     // Some ops call their first argument `input`, and `self` when they work in place.
     if (got == nullptr && i == 0) got = find_argument(node, "self");
-    // Ops of other libraries go by the order of their arguments.
-    if (got == nullptr && !is_aten(op) && i < node.inputs.size()) got = &node.inputs[i].arg;
+    // Arguments of other libraries' ops that have other names go by their order.
+    if (got == nullptr && !is_aten(op) && i < node.inputs.size() &&
+        op.schema.find(node.inputs[i].name) < 0)
+      got = &node.inputs[i].arg;
     if (got != nullptr) {
       args.push_back(Converter(node, want, names).convert(*got));
     } else if (want.has_default || want.optional || want.type == ArgType::kOther) {

@@ -16,6 +16,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNamespac
     {"et_quantized", "quantized_decomposed"},
 }};
 
+std::vector<ValueType> quantized_linear(const Args& a) {
+  ValueType out = a.type(0);
+  out.shape.back() = a.type(1).shape[0];
+  return {out};
+}
+
 /// What lowering writes and no kernel is.
 constexpr OpRow kOwn[] = {
     // The last elements of an axis, as many as a tensor says: emit() makes several calls of it.
@@ -23,6 +29,12 @@ constexpr OpRow kOwn[] = {
     // A product of matrices batched over the axes before: delegates take it as it is,
     // expand_own_ops() writes the others as et::bmm.out.
     {"et::matmul(Tensor self, Tensor other, *, bool transpose_b=False) -> Tensor", nullptr},
+    // quantized_layers.h
+    {"et::linear_quantized(Tensor input, Tensor weight, Tensor scales, Tensor? bias=None, *, "
+     "bool dynamic=False) -> Tensor",
+     quantized_linear},
+    {"et::round_to(Tensor input, float scale, int zero_point, bool signed) -> Tensor",
+     [](const Args& a) { return std::vector<ValueType>{a.type(0)}; }},
 };
 
 }  // namespace

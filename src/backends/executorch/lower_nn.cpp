@@ -122,6 +122,18 @@ Value grouped_mm(Lower& l) {
 }
 
 const LoweringRow kRows[] = {
+    {"et::linear_quantized",
+     [](Lower& l) {
+       return l.typed("et::linear_quantized",
+                      {l.in(0), l.in(1), l.in(2), l.in(3), named("dynamic", l.args().flag(4))},
+                      l.out());
+     }},
+    {"et::round_to",
+     [](Lower& l) {
+       return l.typed("et::round_to",
+                      {l.in(0), l.args().number(1), l.args().integer(2), l.args().flag(3)},
+                      l.out());
+     }},
     {"aten::linear", linear},
     {"aten::matmul", matmul},
     {"aten::layer_norm", layer_norm},

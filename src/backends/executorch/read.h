@@ -45,6 +45,7 @@ struct BufferPort {
 struct DelegatePort {
   std::string id;                                ///< "XnnpackBackend"
   std::map<std::string, int64_t> node_counts{};  ///< of XNNPACK: "FullyConnected"
+  std::map<std::string, int64_t> data_counts{};  ///< of XNNPACK: types of static data: "qcint8"
   /// Of XNNPACK: it does not work with the runtime's cache of packed weights: static data are read
   /// while it runs, not only packed when it is loaded, or have 16 bits.
   bool breaks_weight_cache = false;

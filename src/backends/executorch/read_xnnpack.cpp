@@ -165,6 +165,10 @@ class Reader {
       need(tensor->external_id() < graph.num_externs(), "an input or output has no number");
     if (tensor->flags() & kOutput) port.outputs.push_back(tensor->external_id());
     check_data(graph, tensor->constant_buffer_idx(), (elements * *bits + 7) / 8);
+    if (tensor->constant_buffer_idx() != 0) {
+      const std::string_view type = xnn::EnumNameXNNDatatype(tensor->datatype());
+      ++port.data_counts[std::string(type.substr(type.rfind('_') + 1))];
+    }
     if (quantized) check_quantization(graph, *quantized);
   }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "backends/executorch/program.h"
+#include "backends/executorch/quantized_layers.h"
 #include "backends/executorch/xnnpack_rows.h"
 #include "checkpoint/expr.h"
 
@@ -226,7 +227,8 @@ constexpr XnnpackRow kRows[] = {
 
 const XnnpackRow* row_of(const Node& node) {
   if (node.kind != slipway::NodeKind::kOp) return nullptr;
-  for (const std::span<const XnnpackRow> rows : {std::span<const XnnpackRow>(kRows), plane_rows()})
+  for (const std::span<const XnnpackRow> rows : {std::span<const XnnpackRow>(kRows), plane_rows(),
+                                                quantized_rows()})
     for (const XnnpackRow& row : rows)
       if (row.op == node.op->name()) return &row;
   return nullptr;
@@ -312,6 +314,10 @@ xnnpack::ValueId XnnpackBuilder::stored(const ValueType& type, Lazy data) {
   return id;
 }
 
+xnnpack::ValueId XnnpackBuilder::quantized(xnnpack::Value value) {
+  return graph_.add(std::move(value));
+}
+
 xnnpack::ValueId XnnpackBuilder::inner(const ValueType& type) {
   return graph_.add(
       {.type = type.dtype == DType::kF16 ? xnnpack::DataType::kFp16 : xnnpack::DataType::kFp32,
@@ -328,6 +334,7 @@ std::string XnnpackBuilder::define(const Node& node) {
   const DType dtype = node.types[0].dtype;
   if (Refusal why = refused(node.types[0], false); !why.empty()) return why;
   for (const Value value : operands(node)) {
+    if (row->op == kQuantizedLinear && is_static(value)) continue;
     if (Refusal why = refused(value.type(), is_static(value)); !why.empty()) return why;
     if (value.dtype() != dtype && row->op != kConversion) return "its dtypes are mixed";
   }
@@ -343,7 +350,8 @@ int64_t multiplications(const Node& node) {
   if (node.kind != slipway::NodeKind::kOp) return 0;
   const std::string& op = node.op->name();
   const bool product =
-      op == "et::linear.out" || op == "et::mm.out" || op == "et::bmm.out" || op == "et::matmul";
+      op == "et::linear.out" || op == "et::mm.out" || op == "et::bmm.out" || op == "et::matmul" ||
+      op == kQuantizedLinear;
   if (!product && op != "et::convolution.out") return 0;
   const auto count = [](const SymShape& shape) {
     return numel(upper_bound(shape, "[executorch] a product"));

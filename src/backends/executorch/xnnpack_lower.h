@@ -34,6 +34,8 @@ class XnnpackBuilder {
   xnnpack::ValueId equal_weights(int64_t length, DType dtype);
   /// Static data in another layout than the graph's.
   xnnpack::ValueId stored(const ValueType& type, Lazy data);
+  /// A quantized value: static data, or one between the nodes of one op.
+  xnnpack::ValueId quantized(xnnpack::Value value);
   /// The value that a node's output becomes.
   xnnpack::ValueId result(Value value);
   /// A value between the nodes of one op.

@@ -17,6 +17,8 @@ struct XnnpackRow {
 
 /// Convolutions and poolings.
 std::span<const XnnpackRow> plane_rows();
+/// Layers with quantized weights.
+std::span<const XnnpackRow> quantized_rows();
 
 /// Whether a value is in the file.
 inline bool is_static(Value v) {

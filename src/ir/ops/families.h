@@ -33,6 +33,8 @@ std::span<const OpRow> spellings_pieces();
 std::span<const OpRow> spellings_math();
 std::span<const OpRow> searching();
 std::span<const OpRow> unfolding();
+std::span<const OpRow> quantization();
+std::span<const OpRow> quantization_affine();
 
 /// All of them; a new family is one line here.
 inline std::vector<std::span<const OpRow>> families() {
@@ -60,7 +62,9 @@ inline std::vector<std::span<const OpRow>> families() {
           spellings_pieces(),
           spellings_math(),
           searching(),
-          unfolding()};
+          unfolding(),
+          quantization(),
+          quantization_affine()};
 }
 
 }  // namespace slipway::ops

@@ -1,6 +1,6 @@
 """Writes cases.jsonl: one case per line, a graph of one op with inputs and what PyTorch gives.
 
-Run with an interpreter that has torch (2.12 was used). Cases of slipway:: ops are computed by
+Run with an interpreter that has torch and torchao (2.12 and 0.18 were used). Cases of slipway:: ops are computed by
 plain torch code below, written from the papers' formulas, not from the ops' bodies.
 """
 
@@ -11,6 +11,7 @@ import sys
 
 import index_cases
 import more_cases
+import quantized_cases
 import torch
 import torch.nn.functional as F
 
@@ -382,7 +383,7 @@ if __name__ == "__main__":
     for family in (pointwise, comparison, reduction, shape, creation_and_indexing, linear_algebra,
                    composite, writing):
         family()
-    for family in more_cases.FAMILIES + index_cases.FAMILIES:
+    for family in more_cases.FAMILIES + index_cases.FAMILIES + quantized_cases.FAMILIES:
         family(sys.modules[__name__])
     target = pathlib.Path(__file__).with_name("cases.jsonl")
     target.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,256 @@
+// Finds linear layers of quantized graphs.
+#include "backends/executorch/quantized_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "backends/executorch/kernels.h"
+#include "backends/executorch/nibbles.h"
+#include "checkpoint/expr.h"
+#include "passes/renaming.h"
+
+namespace slipway::executorch {
+namespace {
+
+constexpr std::string_view kTorch = "quantized_decomposed::", kAffine = "torchao::";
+constexpr int64_t kSmallestGroup = 32;
+constexpr size_t kMostAxes = 6;
+
+/// Why a layer stays as it is.
+struct Refused {
+  std::string why;
+};
+
+/// The name of a node's op without the libraries' namespaces; "" for other nodes.
+std::string_view kind_of(const Node* node) {
+  if (node->kind != NodeKind::kOp) return "";
+  const std::string_view name = node->op->name();
+  for (const std::string_view space : {kTorch, kAffine})
+    if (name.starts_with(space)) return name.substr(space.size());
+  return "";
+}
+
+bool is_stored(Value v) {
+  const Node* node = v.node();
+  return (node->kind == NodeKind::kWeight || node->kind == NodeKind::kConstant) &&
+         node->data != nullptr;
+}
+
+/// Whether a zero point that may be None is 0 everywhere.
+bool is_zero(Value zeros) {
+  if (!zeros.defined()) return true;
+  if (!is_stored(zeros)) return false;
+  const Tensor values = materialize(*zeros.node()->data);
+  return std::all_of(values.data(), values.data() + values.nbytes(),
+                     [](std::byte b) { return b == std::byte{0}; });
+}
+
+/// A stored weight with its scales: one a row, or one a group of a row.
+struct Weight {
+  Node* elements;
+  Node* scales;
+  int64_t group;  ///< elements that share a scale; all of a row where there are no groups
+  double low, high;
+};
+
+/// What a dequantizing op's arguments say: the scales and behind them the zero points, and the
+/// range from `low` on.
+Weight stored_weight(const Args& a, size_t scales, size_t low, int64_t group) {
+  if (!is_stored(a.value(0)) || !is_stored(a.value(scales)))
+    throw Refused{"the weight is not static"};
+  if (a.type(0).dtype != DType::kI8) throw Refused{"the weight is not int8"};
+  if (!is_zero(a.optional(scales + 1))) throw Refused{"the weight's zero point is not 0"};
+  return {a.value(0).node(), a.value(scales).node(), group, a.has(low) ? a.number(low) : -128,
+          a.has(low + 1) ? a.number(low + 1) : 127};
+}
+
+/// The stored weight behind a layer's; nullopt where it is not dequantized.
+std::optional<Weight> weight_of(Value v) {
+  const std::string_view kind = kind_of(v.node());
+  if (!kind.starts_with("dequantize")) return std::nullopt;
+  const Args a = v.node()->arguments();
+  const SymShape& shape = a.type(0).shape;
+  if (v.dtype() != DType::kF32) throw Refused{"the weight is not dequantized to float32"};
+  if (shape.size() != 2 || !shape[0].is_const() || !shape[1].is_const())
+    throw Refused{"the weight is no matrix"};
+  const int64_t columns = shape[1].value();
+  if (kind == "dequantize_per_channel") {
+    if (a.axis(3, 2) != 0) throw Refused{"the weight's scales are not one an output"};
+    return stored_weight(a, 1, 4, columns);
+  }
+  if (kind == "dequantize_per_channel_group")
+    return stored_weight(a, 1, 3, std::min(a.integer(6), columns));
+  if (kind == "dequantize_affine") {
+    const std::vector<int64_t> block = a.integers(1);
+    if (block[0] != 1) throw Refused{"the weight's scales are not one an output"};
+    return stored_weight(a, 2, 5, block[1]);
+  }
+  throw Refused{"the weight has one scale"};
+}
+
+/// Whether both read the outputs 0 and 1 of one node as scale and zero point.
+const Node* chosen_by(Value scale, Value zero) {
+  return scale.node() == zero.node() && scale.index() == 0 && zero.index() == 1 ? scale.node()
+                                                                                : nullptr;
+}
+
+/// Arguments of quantizing and dequantizing ops: where their parameters and range are.
+struct Places {
+  size_t scale, low;
+};
+Places places_of(std::string_view kind) {
+  return kind.ends_with("affine") ? Places{2, 5} : Places{1, 3};
+}
+
+/// Whether parameters are for int8 over its whole range, asymmetric, for a tensor or each row.
+bool is_asymmetric(const Node& choose) {
+  const std::string_view kind = kind_of(&choose);
+  const Args a = choose.arguments();
+  if (kind == "choose_qparams.tensor") return a.integer(1) == -128 && a.integer(2) == 127;
+  if (kind.ends_with("choose_qparams_per_token_asymmetric") ||
+      kind.ends_with("choose_qparams_per_token_asymmetric_impl"))
+    return a.dtype(1) == DType::kI8;
+  if (kind != "choose_qparams_affine" || a.text(1) != "ASYMMETRIC") return false;
+  if (a.dtype(3) != DType::kI8) return false;
+  const std::vector<Sym>& block = a.syms(2);
+  for (size_t i = 0; i + 1 < block.size(); ++i)
+    if (!block[i].is_const(1)) return false;
+  return block.back() == a.type(0).shape.back() && (!a.has(4) || a.number(4) == -128) &&
+         (!a.has(5) || a.number(5) == 127);
+}
+
+/// What is quantized while it runs and dequantized again before the layer. Undefined where the
+/// layer's input is something else.
+Value dynamic_input(Value v) {
+  const Node* dequantize = v.node();
+  const std::string_view kind = kind_of(dequantize);
+  if (!kind.starts_with("dequantize")) return {};
+  const Args d = dequantize->arguments();
+  const Node* quantize = d.value(0).node();
+  const std::string_view other = kind_of(quantize);
+  if (other.empty() || other != kind.substr(2)) return {};
+  const Args q = quantize->arguments();
+  const Places at = places_of(kind);
+  for (const size_t i : {at.scale, at.scale + 1})
+    if (i >= q.size() || !std::holds_alternative<Value>(q[i]) || d[i] != q[i]) return {};
+  const Node* choose = chosen_by(q.value(at.scale), q.value(at.scale + 1));
+  if (choose == nullptr || !kind_of(choose).starts_with("choose_qparams")) return {};
+  if (choose->arguments().value(0) != q.value(0) || v.dtype() != DType::kF32 ||
+      q.type(0).dtype != DType::kF32)
+    return {};
+  if (!is_asymmetric(*choose)) throw Refused{"the input is not quantized asymmetrically to int8"};
+  return q.value(0);
+}
+
+/// Quantized by numbers and dequantized by the same: parameters of et::round_to.
+struct Rounded {
+  Value x;
+  double scale;
+  int64_t zero;
+  bool is_signed;
+};
+std::optional<Rounded> rounded(const Node& node) {
+  if (kind_of(&node) != "dequantize_per_tensor") return std::nullopt;
+  const Args d = node.arguments();
+  const Node* quantize = d.value(0).node();
+  if (kind_of(quantize) != "quantize_per_tensor") return std::nullopt;
+  const Args q = quantize->arguments();
+  const bool is_signed = q.dtype(5) == DType::kI8;
+  if (!is_signed && q.dtype(5) != DType::kU8) return std::nullopt;
+  const int64_t low = is_signed ? -128 : 0;
+  if (q.integer(3) != low || q.integer(4) != low + 255) return std::nullopt;
+  if (d.number(1) != q.number(1) || d.integer(2) != q.integer(2)) return std::nullopt;
+  const ValueType& x = q.type(0);
+  if (x.dtype != DType::kF32 || node.types[0].dtype != DType::kF32 || x.shape.empty() ||
+      x.shape.size() > kMostAxes)
+    return std::nullopt;
+  return Rounded{q.value(0), q.number(1), q.integer(2), is_signed};
+}
+
+/// Rewrites one graph. What is derived from a weight is made once.
+class Fusion {
+ public:
+  explicit Fusion(Graph& graph) : graph_(graph) {}
+
+  /// What stands for the node; undefined where it stays.
+  Value replacement(const Node& node) {
+    if (const auto r = rounded(node))
+      return graph_.emit(kRoundTo, {r->x, r->scale, r->zero, r->is_signed});
+    if (node.kind != NodeKind::kOp || node.op->name() != "aten::linear") return {};
+    try {
+      return layer(node.arguments());
+    } catch (const Refused& refused) {
+      ++refused_[refused.why];
+      return {};
+    }
+  }
+  std::map<std::string, int64_t> refused() { return std::move(refused_); }
+
+ private:
+  Value layer(const Args& a) {
+    const std::optional<Weight> weight = weight_of(a.value(1));
+    if (!weight) return {};
+    if (a.has(2) && !is_stored(a.value(2))) throw Refused{"the bias is not static"};
+    const size_t axes = a.type(0).shape.size();
+    if (axes < 2 || axes > kMostAxes) throw Refused{"the input has fewer than 2 axes or over 6"};
+    const Value input = dynamic_input(a.value(0));
+    const bool dynamic = input.defined();
+    const auto [elements, scales] = stored(*weight, dynamic);
+    return graph_.emit(kQuantizedLinear, {dynamic ? input : a.value(0), elements, scales,
+                                          a.optional(2), named("dynamic", dynamic)});
+  }
+
+  std::pair<Value, Value> stored(const Weight& w, bool dynamic) {
+    const Shape& shape = w.elements->data->shape();
+    const int64_t groups = shape[1] / w.group;
+    const bool halves = w.low >= -8 && w.high <= 7 && dynamic && shape[1] % 2 == 0;
+    if (shape[1] % w.group != 0 || w.scales->data->numel() != shape[0] * groups)
+      throw Refused{"the weight's groups do not fit"};
+    if (groups > 1 && !(dynamic && halves))
+      throw Refused{"XNNPACK takes scales of groups with 4 bits and a dynamic input only"};
+    if (groups > 1 && w.group % kSmallestGroup != 0)
+      throw Refused{"the weight's groups are not multiples of 32"};
+    const Value elements =
+        halves ? derived(w.elements, "nibbles", [&] { return lazy_nibbles(w.elements->data); })
+               : w.elements->out();
+    const std::string form = groups > 1 ? "bf16" : "f32";
+    const Value scales = derived(w.scales, form, [&] {
+      const Lazy single = lazy_cast(w.scales->data, DType::kF32);
+      if (groups == 1) return lazy_reshape(single, {shape[0]});
+      return lazy_cast(lazy_reshape(single, {shape[0], groups}), DType::kBF16);
+    });
+    return {elements, scales};
+  }
+
+  template <class Make>
+  Value derived(const Node* from, const std::string& form, Make make) {
+    Value& value = derived_[{from, form}];
+    if (!value.defined()) value = graph_.add_weight(from->name + "." + form, make());
+    return value;
+  }
+
+  Graph& graph_;
+  std::map<std::pair<const Node*, std::string>, Value> derived_;
+  std::map<std::string, int64_t> refused_;
+};
+
+}  // namespace
+
+std::map<std::string, int64_t> fuse_quantized_layers(Graph& graph) {
+  register_kernels();
+  Fusion fusion(graph);
+  Renaming renaming;
+  for (Node* node : graph.order()) {
+    renaming.apply(*node);
+    const ScopeGuard scope(graph, node->scope);
+    if (const Value value = fusion.replacement(*node); value.defined())
+      renaming.add(node->out(), value);
+  }
+  renaming.finish(graph);
+  graph.drop_dead();
+  return fusion.refused();
+}
+
+}  // namespace slipway::executorch
