@@ -1,6 +1,7 @@
 // Decodes with a static cache that is updated in place, on ExecuTorch's own C++ interface and
-// nothing else: executorch_decode MODEL.pte TOKENS STEPS, tokens as 504,1536,282. Prints the tokens
-// it chose, and on standard error the arena's size and how many it made a second after the prompt.
+// nothing else: executorch_decode MODEL.pte TOKENS STEPS [METHOD], tokens as 504,1536,282,
+// `forward` where no method is named. Prints the tokens it chose, and on standard error the arena's
+// size and how many it made a second after the prompt.
 //
 // The program is a decoder with multi_token_decode and cache_implementation = "static", exported
 // with alloc_graph_input, alloc_graph_output and alloc_mutable_buffers off. Its inputs are
@@ -62,17 +63,18 @@ std::vector<int64_t> parse(const char* text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: executorch_decode MODEL.pte TOKENS STEPS\n");
+  if (argc != 4 && argc != 5) {
+    std::fprintf(stderr, "usage: executorch_decode MODEL.pte TOKENS STEPS [METHOD]\n");
     return 2;
   }
+  const char* name = argc > 4 ? argv[4] : "forward";
   executorch::runtime::runtime_init();
   auto loader = executorch::extension::FileDataLoader::from(argv[1]);
   check(loader.error(), "opening the file");
   auto program = executorch::runtime::Program::load(&loader.get());
   check(program.error(), "loading the program");
-  auto meta = program->method_meta("forward");
-  check(meta.error(), "finding forward");
+  auto meta = program->method_meta(name);
+  check(meta.error(), "finding the method");
 
   std::vector<std::vector<uint8_t>> arenas;
   std::vector<Span<uint8_t>> spans;
@@ -85,8 +87,8 @@ int main(int argc, char** argv) {
   executorch::runtime::HierarchicalAllocator planned({spans.data(), spans.size()});
   executorch::extension::MallocMemoryAllocator for_method, for_kernels;
   executorch::runtime::MemoryManager memory(&for_method, &planned, &for_kernels);
-  auto method = program->load_method("forward", &memory);
-  check(method.error(), "loading forward");
+  auto method = program->load_method(name, &memory);
+  check(method.error(), "loading the method");
 
   std::vector<Buffer> inputs;
   for (size_t i = 0; i < meta->num_inputs(); ++i)

@@ -40,7 +40,7 @@ Examples:
   slipway export llama/ out/ --format openvino              IR: openvino_model.xml and .bin
   slipway export llama/ out/ --format executorch            a .pte for ExecuTorch, with XNNPACK
   slipway export llama/ out/ --format executorch --generation --single-file
-                                                            model.pte with the methods prefill, decode
+                                                            one model.pte: prefill, decode
   slipway export llama/ out/ --layout executorch-llm        a .pte for ExecuTorch's LLM runner
   slipway export traced/model.pt2 out/                      a program that torch.export saved
   slipway export llama/ out/ --dry-run                      inputs, outputs and sizes; writes nothing

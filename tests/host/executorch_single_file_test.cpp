@@ -1,6 +1,9 @@
 // Exports to ExecuTorch with all components in one file: files, sizes, sharing, errors.
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <memory>
+
 #include "backends/executorch/read.h"
 #include "base/test_expect.h"
 #include "decoder_util.h"
@@ -173,6 +176,34 @@ TEST(ExecutorchSingleFile, EachMethodHasItsOwnBoundsAndMemory) {
     EXPECT_EQ(executorch::read_outline(file).method("forward", "").arena_total(),
               outline.method(name, "").arena_total());
   }
+}
+
+/// examples/executorch_decode.cpp, which links nothing of ours, finds the method by its name.
+TEST(ExecutorchSingleFile, ExecutorchsOwnInterfaceRunsAMethod) {
+  const fs::path source = golden::folder("llama-causal-lm");
+  ExecutorchConfig config = single();
+  config.alloc_graph_input = config.alloc_graph_output = config.alloc_mutable_buffers = false;
+  DecomposeOptions options;
+  options.multi_token_decode = true;
+  options.generation_config.cache_implementation = "static";
+  options.generation_config.max_cache_len = 32;
+  const TestFolder t;
+  exported(model_of(source), config, options).save_pretrained(t / "out");
+  const Json golden = parse_json_file(source / "generate.json");
+  std::string command =
+      fmt::format("{} '{}' ", SLIPWAY_EXECUTORCH_EXAMPLE, (t / "out" / "model.pte").string());
+  for (const Json& id : golden.at("prompt").at("input_ids")[0])
+    command += fmt::format("{}{}", command.ends_with(' ') ? "" : ",", id.get<int64_t>());
+  command += fmt::format(" {} ", golden.at("new_tokens").size());
+  const auto run = [](const std::string& line) {
+    const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen(line.c_str(), "r"), ::pclose);
+    std::vector<int64_t> tokens;
+    for (long long token = 0; std::fscanf(output.get(), "%lld", &token) == 1;)
+      tokens.push_back(token);
+    return tokens;
+  };
+  EXPECT_EQ(run(command + "decode 2>/dev/null"), golden.at("new_tokens"));
+  EXPECT_TRUE(run(command + "2>/dev/null").empty());  // there is no forward
 }
 
 TEST(ExecutorchSingleFile, OneComponentIsOneFileAnyway) {

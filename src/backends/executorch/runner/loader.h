@@ -1,22 +1,18 @@
 // How the runtime gets at the bytes of a .pte file.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <tuple>
 
 #include "backends/executorch/runner/et.h"
 
 namespace slipway::executorch_runner {
 
-/// Which file it is, and which contents of it.
-struct FileIdentity {
-  uint64_t device = 0, inode = 0;
-  int64_t bytes = 0, changed = 0;  ///< nanoseconds
-
-  auto operator<=>(const FileIdentity&) const = default;
-};
+/// Which file it is, and which contents of it: device, inode, bytes, time of the last change in
+/// nanoseconds.
+using FileIdentity = std::tuple<uint64_t, uint64_t, int64_t, int64_t>;
 
 /// Reads what the runtime keeps into memory: somebody who writes to a mapped file takes the process
 /// along. Large data that a delegate packs are mapped, since they are let go at once; that begins
