@@ -13,6 +13,9 @@ namespace slipway::executorch_runner {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+/// A larger arena is planned for bounds that few runs reach: most of it is never written, and huge
+/// pages would take it all (440 MB for SmolLM2-135M at the bounds by default).
+constexpr size_t kMostHuge = size_t{64} << 20;
 
 bool is_row_major(const abi::DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
@@ -58,7 +61,7 @@ Pages::Pages(size_t bytes) {
                                           bytes, std::strerror(errno)));
   data_ = static_cast<std::byte*>(data);
   bytes_ = bytes;
-  if (bytes >= kHugePage) ::madvise(data, bytes, MADV_HUGEPAGE);
+  if (bytes >= kHugePage && bytes <= kMostHuge) ::madvise(data, bytes, MADV_HUGEPAGE);
 }
 
 Pages::~Pages() {
