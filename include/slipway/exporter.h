@@ -127,6 +127,9 @@ struct ValidationOptions {
   /// Of a traced program, whose inputs may mean anything: one that refuses what is made up for them
   /// is reported as not validated, and results need not be finite where eager's are not.
   bool made_up_inputs_may_not_suit = false;
+  /// Of a program that quantizes (TorchProgram::is_quantized): a number in the middle between two
+  /// steps may go to either, and runtimes quantize in ways of their own. Within 1e-1.
+  bool rounds_to_steps = false;
   double max_seconds = 60;  ///< after which no further size is tried
   /// Fixed sizes beyond this many elements of one id input are not run: attention over them may
   /// take minutes and all memory.

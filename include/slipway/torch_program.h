@@ -30,6 +30,8 @@ class TorchProgram {
   /// say.
   const std::string& architecture() const;
   DType dtype() const;
+  /// Whether a quantizer changed it: it has ops that quantize or dequantize.
+  bool is_quantized() const;
   std::vector<LeafSpec> inputs() const;
   std::vector<LeafSpec> outputs() const;
   /// The graph as text, composites recovered.

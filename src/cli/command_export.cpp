@@ -117,7 +117,8 @@ bool validate(const ExportOptions& options, const ExportedSource& source, const 
   }
   const std::optional<ExportedModel> eager = eager_model(source);
   return validate_export(*written, {.eager = eager ? &*eager : nullptr,
-                                    .made_up_inputs_may_not_suit = source.is_program});
+                                    .made_up_inputs_may_not_suit = source.is_program,
+                                    .rounds_to_steps = source.is_quantized});
 }
 
 Json files_json(const fs::path& folder) {

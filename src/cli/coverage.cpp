@@ -1,6 +1,8 @@
 // slipway formats --coverage: what becomes of every op in every back end, from their tables.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/executorch/lower.h"
 #include "backends/onnx/lower.h"
 #include "backends/openvino/lower.h"
@@ -14,8 +16,12 @@ struct Line {
   std::string op, read, evaluate, onnx, dynamo, openvino, executorch;
 };
 
+/// Ops of source graphs; those of back ends have namespaces of their own.
 bool is_ours(const Op& op) {
-  return op.name().starts_with("aten::") || op.name().starts_with("slipway::");
+  constexpr std::string_view kSpaces[] = {"aten::", "slipway::", "quantized_decomposed::",
+                                          "torchao::"};
+  return std::ranges::any_of(kSpaces,
+                             [&](std::string_view space) { return op.name().starts_with(space); });
 }
 
 Line line_of(const Op& op) {

@@ -188,7 +188,8 @@ ExportedSource export_program(const ExportOptions& options, const std::filesyste
           "traced program",
           std::move(folder),
           [program] { return DynamoExporter().export_model(program, DynamoConfig()); },
-          true};
+          true,
+          program.is_quantized()};
 }
 
 /// Whether the model type of a checkpoint is one of ours. What is no folder with a config.json may

@@ -41,7 +41,8 @@ struct ExportedSource {
   std::shared_ptr<const TemporaryDirectory> traced;  ///< holds the weights of a traced program
   /// The same source exported to PyTorch, to compare with; empty where names differ.
   std::function<ExportedModel()> eager;
-  bool is_program = false;  ///< traced, by whomever
+  bool is_program = false;    ///< traced, by whomever
+  bool is_quantized = false;  ///< a traced program that a quantizer changed
 };
 
 /// Opens the checkpoint, or the program that torch.export saved (a .pt2 file), and exports it; no

@@ -175,9 +175,11 @@ double tolerance(DType dtype, const ExportMetadata& metadata) {
   return metadata.export_dtype == "float16" ? 5e-2 : 1e-3;
 }
 
+constexpr double kStepTolerance = 1e-1;
+
 /// Where eager is finite, the values must be its.
 void compare(const std::string& component, const ExportMetadata& metadata,
-             const NamedTensors& outputs, const Outputs& eager) {
+             const NamedTensors& outputs, const Outputs& eager, const ValidationOptions& options) {
   for (const auto& [name, value] : outputs) {
     const auto at = std::find_if(eager.begin(), eager.end(),
                                  [&](const auto& output) { return output.first == name; });
@@ -190,7 +192,9 @@ void compare(const std::string& component, const ExportMetadata& metadata,
       worst = std::isnan(distance) ? INFINITY : std::max(worst, distance);
       largest = std::max(largest, std::abs(w));
     }
-    if (worst > tolerance(value.dtype(), metadata) * largest)
+    const double share = std::max(tolerance(value.dtype(), metadata),
+                                  options.rounds_to_steps ? kStepTolerance : 0.0);
+    if (worst > share * largest)
       throw Error(kInternal,
                   fmt::format("[validate] component '{}', output '{}' differs by {:.3g} from what "
                               "libtorch computes (largest number {:.3g}); please report this",
@@ -230,7 +234,8 @@ void run_round(const std::string& name, const ModelRunner& checked, const Export
       check_finite(name, outputs[i].first, outputs[i].second, metadata);
   }
   if (eager != nullptr)
-    compare(name, metadata, outputs, (*eager)(eager_inputs(*eager, inputs, sizes)));
+    compare(name, metadata, outputs, (*eager)(eager_inputs(*eager, inputs, sizes)),
+            options);
 }
 
 }  // namespace

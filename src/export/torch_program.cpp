@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "checkpoint/companions.h"
 #include "export/manifest.h"
@@ -85,6 +87,13 @@ const std::string& TorchProgram::architecture() const {
   return impl_->imported.program.architecture;
 }
 DType TorchProgram::dtype() const { return impl_->imported.program.dtype; }
+
+bool TorchProgram::is_quantized() const {
+  return std::ranges::any_of(impl_->imported.program.graph->order(), [](const Node* node) {
+    return node->kind == NodeKind::kOp && (node->op->name().starts_with("quantized_decomposed::") ||
+                                           node->op->name().starts_with("torchao::"));
+  });
+}
 
 std::vector<LeafSpec> TorchProgram::inputs() const {
   std::vector<LeafSpec> leaves;
