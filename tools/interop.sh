@@ -64,3 +64,6 @@ SLIPWAY_EXECUTORCH_MODELS=$cases/models SLIPWAY_EXECUTORCH_PROGRAMS=$cases/progr
 "$runtime/bin/python" tests/interop/executorch_llm.py "$tool"
 "$runtime/bin/python" tests/interop/executorch_llm_others.py "$tool"
 "$runtime/bin/python" tests/interop/executorch_reference_generate.py "$tool"
+mkdir "$cases/quantized"
+tar xJf tests/golden/pt2/quantized.tar.xz -C "$cases/quantized"
+"$runtime/bin/python" tests/interop/executorch_quantized.py "$tool" "$cases/quantized"
