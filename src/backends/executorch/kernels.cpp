@@ -33,6 +33,9 @@ constexpr OpRow kOwn[] = {
     {"et::linear_quantized(Tensor input, Tensor weight, Tensor scales, Tensor? bias=None, *, "
      "bool dynamic=False) -> Tensor",
      quantized_linear},
+    {"et::linear_int8(Tensor input, Tensor weight, Tensor scales, Tensor? bias, Tensor? "
+     "bias_scales, float[] parameters) -> Tensor",
+     quantized_linear},
     {"et::round_to(Tensor input, float scale, int zero_point, bool signed) -> Tensor",
      [](const Args& a) { return std::vector<ValueType>{a.type(0)}; }},
 };

@@ -128,6 +128,11 @@ const LoweringRow kRows[] = {
                       {l.in(0), l.in(1), l.in(2), l.in(3), named("dynamic", l.args().flag(4))},
                       l.out());
      }},
+    {"et::linear_int8",
+     [](Lower& l) {
+       return l.typed("et::linear_int8",
+                      {l.in(0), l.in(1), l.in(2), l.in(3), l.in(4), OpArg(l.args()[5])}, l.out());
+     }},
     {"et::round_to",
      [](Lower& l) {
        return l.typed("et::round_to",

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "backends/executorch/kernels.h"
 #include "backends/executorch/nibbles.h"
@@ -172,15 +175,21 @@ std::optional<Rounded> rounded(const Node& node) {
 /// Rewrites one graph. What is derived from a weight is made once.
 class Fusion {
  public:
-  explicit Fusion(Graph& graph) : graph_(graph) {}
+  explicit Fusion(Graph& graph) : graph_(graph) {
+    for (const Node* node : graph.order())
+      for (const Value value : operands(*node)) ++readers_[value];
+    for (const Output& output : graph.outputs()) ++readers_[output.value];
+  }
 
   /// What stands for the node; undefined where it stays.
   Value replacement(const Node& node) {
-    if (const auto r = rounded(node))
+    if (const auto r = rounded(node)) {
+      if (const Value layer = int8_layer(*r); layer.defined()) return layer;
       return graph_.emit(kRoundTo, {r->x, r->scale, r->zero, r->is_signed});
+    }
     if (node.kind != NodeKind::kOp || node.op->name() != "aten::linear") return {};
     try {
-      return layer(node.arguments());
+      return layer(node);
     } catch (const Refused& refused) {
       ++refused_[refused.why];
       return {};
@@ -189,7 +198,8 @@ class Fusion {
   std::map<std::string, int64_t> refused() { return std::move(refused_); }
 
  private:
-  Value layer(const Args& a) {
+  Value layer(const Node& node) {
+    const Args a = node.arguments();
     const std::optional<Weight> weight = weight_of(a.value(1));
     if (!weight) return {};
     if (a.has(2) && !is_stored(a.value(2))) throw Refused{"the bias is not static"};
@@ -198,8 +208,50 @@ class Fusion {
     const Value input = dynamic_input(a.value(0));
     const bool dynamic = input.defined();
     const auto [elements, scales] = stored(*weight, dynamic);
-    return graph_.emit(kQuantizedLinear, {dynamic ? input : a.value(0), elements, scales,
-                                          a.optional(2), named("dynamic", dynamic)});
+    const Value layer = graph_.emit(kQuantizedLinear, {dynamic ? input : a.value(0), elements,
+                                                       scales, a.optional(2),
+                                                       named("dynamic", dynamic)});
+    if (readers_[Value(const_cast<Node*>(&node), 0)] == 1) read_once_.insert(layer);
+    return layer;
+  }
+
+  /// A layer over an input of int8 whose result goes nowhere but to int8: undefined for others.
+  Value int8_layer(const Rounded& result) {
+    const Node* layer = result.x.node();
+    if (!result.is_signed || !read_once_.contains(result.x) || layer->arguments().flag(4)) return {};
+    const Args a = layer->arguments();
+    const Node* before = a.value(0).node();
+    if (before->kind != NodeKind::kOp || before->op->name() != kRoundTo) return {};
+    const Args input = before->arguments();
+    if (!input.flag(3)) return {};
+    const Tensor scales = materialize(*a.value(2).node()->data);
+    // What XNNPACK's kernels multiply sums by.
+    for (const float scale : scales.values<float>()) {
+      const double factor = input.number(1) * scale / result.scale;
+      if (!(factor >= 0x1p-32 && factor < 256)) return {};
+    }
+    Value bias, bias_scales;
+    if (a.has(3)) std::tie(bias, bias_scales) = whole_bias(a, scales, input.number(1));
+    const std::vector<double> parameters = {input.number(1), input.number(2), result.scale,
+                                            static_cast<double>(result.zero)};
+    return graph_.emit(kInt8Linear,
+                       {input.value(0), a.value(1), a.value(2), bias, bias_scales, parameters});
+  }
+
+  /// The bias in steps of the input's scale times the weight's.
+  std::pair<Value, Value> whole_bias(const Args& a, const Tensor& scales, double input) {
+    const Tensor bias = materialize(*a.value(3).node()->data);
+    Tensor whole(DType::kI32, bias.shape()), steps(DType::kF32, bias.shape());
+    for (size_t i = 0; i < static_cast<size_t>(bias.numel()); ++i) {
+      const float step = static_cast<float>(input) * scales.values<float>()[i];
+      const double count = std::nearbyint(static_cast<double>(bias.values<float>()[i]) / step);
+      steps.mutable_values<float>()[i] = step;
+      whole.mutable_values<int32_t>()[i] =
+          static_cast<int32_t>(std::clamp(count, -0x1p31, 0x1p31 - 1));
+    }
+    const std::string name = a.value(3).node()->name;
+    return {graph_.add_weight(name + ".i32", lazy_constant(std::move(whole))),
+            graph_.add_weight(name + ".steps", lazy_constant(std::move(steps)))};
   }
 
   std::pair<Value, Value> stored(const Weight& w, bool dynamic) {
@@ -233,6 +285,8 @@ class Fusion {
 
   Graph& graph_;
   std::map<std::pair<const Node*, std::string>, Value> derived_;
+  std::map<Value, int64_t> readers_;
+  std::set<Value> read_once_;  ///< layers made here
   std::map<std::string, int64_t> refused_;
 };
 

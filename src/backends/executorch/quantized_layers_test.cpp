@@ -161,6 +161,39 @@ TEST(QuantizedLayers, TheBiasOfAnInputOfFloat32IsAddedBehind) {
   EXPECT_EQ(graph.nodes[0].inputs[2], xnnpack::kNoValue);
 }
 
+/// Of int8 on both sides by fixed parameters: in integers, the bias in steps of 0.5 * 0.25.
+TEST(QuantizedLayers, RoundedInputsAndResultsAreIntegers) {
+  Layer layer;
+  const auto rounded = [&](Value x, double scale, int64_t zero) {
+    const Value q = layer.g().emit("quantized_decomposed::quantize_per_tensor",
+                                   {x, scale, zero, -128, 127, DType::kI8});
+    return layer.g().emit("quantized_decomposed::dequantize_per_tensor",
+                          {q, scale, zero, -128, 127, DType::kI8});
+  };
+  const Value product = linear(rounded(layer.x, 0.5, 3), layer.by_channel(), layer.bias);
+  layer.g().add_output("y", rounded(product, 2.0, -1));
+  EXPECT_TRUE(fuse_quantized_layers(layer.g()).empty());
+  layer.lowered = lower(layer.program);
+  std::vector<Partition> parts = partition(*layer.lowered);
+  ASSERT_EQ(parts.size(), 1u);
+  const xnnpack::Graph& graph = parts[0].delegate.graph;
+  xnnpack::verify(graph);
+  EXPECT_EQ(kinds(graph),
+            (std::vector<Kind>{Kind::kConvert, Kind::kFullyConnected, Kind::kConvert}));
+  const xnnpack::Node& node = graph.nodes[1];
+  const auto parameters = [&](xnnpack::ValueId id) {
+    EXPECT_EQ(graph.values[id].type, DataType::kQint8);
+    const auto& q = std::get<xnnpack::PerTensor>(graph.values[id].quantization);
+    return std::pair<double, int64_t>(q.scale, q.zero_point);
+  };
+  EXPECT_EQ(parameters(node.inputs[0]), (std::pair<double, int64_t>(0.5, 3)));
+  EXPECT_EQ(parameters(node.outputs[0]), (std::pair<double, int64_t>(2.0, -1)));
+  const xnnpack::Value& bias = graph.values[node.inputs[2]];
+  EXPECT_EQ(bias.type, DataType::kQcint32);
+  const Tensor whole = materialize(*bias.data);
+  for (const int32_t steps : whole.values<int32_t>()) EXPECT_EQ(steps, 2);
+}
+
 TEST(QuantizedLayers, AreStoredAsTheyAre) {
   Layer layer;
   const std::vector<Partition> parts = layer.parts(layer.rounded(), layer.by_group(32));

@@ -334,7 +334,7 @@ std::string XnnpackBuilder::define(const Node& node) {
   const DType dtype = node.types[0].dtype;
   if (Refusal why = refused(node.types[0], false); !why.empty()) return why;
   for (const Value value : operands(node)) {
-    if (row->op == kQuantizedLinear && is_static(value)) continue;
+    if ((row->op == kQuantizedLinear || row->op == kInt8Linear) && is_static(value)) continue;
     if (Refusal why = refused(value.type(), is_static(value)); !why.empty()) return why;
     if (value.dtype() != dtype && row->op != kConversion) return "its dtypes are mixed";
   }
@@ -351,7 +351,7 @@ int64_t multiplications(const Node& node) {
   const std::string& op = node.op->name();
   const bool product =
       op == "et::linear.out" || op == "et::mm.out" || op == "et::bmm.out" || op == "et::matmul" ||
-      op == kQuantizedLinear;
+      op == kQuantizedLinear || op == kInt8Linear;
   if (!product && op != "et::convolution.out") return 0;
   const auto count = [](const SymShape& shape) {
     return numel(upper_bound(shape, "[executorch] a product"));

@@ -48,6 +48,37 @@ std::string quantized_linear(B& b, const Node& node) {
   return "";
 }
 
+/// In integers: the input, the product and the result are int8.
+std::string int8_linear(B& b, const Node& node) {
+  const Args a = node.arguments();
+  const auto& parameters = std::get<std::vector<double>>(a[5]);
+  const auto int8 = [&](const SymShape& shape, size_t first) {
+    return b.quantized(
+        {.type = DataType::kQint8,
+         .shape = shape,
+         .quantization = xnnpack::PerTensor{static_cast<float>(parameters[first]),
+                                            static_cast<int32_t>(parameters[first + 1])}});
+  };
+  const auto per_channel = [&](DataType type, const SymShape& shape, size_t data, size_t scales) {
+    return b.quantized(
+        {.type = type,
+         .shape = shape,
+         .data = a.value(data).node()->data,
+         .quantization = xnnpack::PerChannel{.scales = a.value(scales).node()->data}});
+  };
+  const xnnpack::ValueId input = int8(a.type(0).shape, 0), product = int8(node.types[0].shape, 2);
+  b.add({.kind = NodeKind::kConvert, .inputs = {b.operand(a.value(0))}, .outputs = {input}});
+  const xnnpack::ValueId weight = per_channel(DataType::kQcint8, a.type(1).shape, 1, 2);
+  const xnnpack::ValueId bias = a.has(3)
+                                    ? per_channel(DataType::kQcint32, a.type(3).shape, 3, 4)
+                                    : xnnpack::kNoValue;
+  b.add({.kind = NodeKind::kFullyConnected,
+         .inputs = {input, weight, bias},
+         .outputs = {product}});
+  b.add({.kind = NodeKind::kConvert, .inputs = {product}, .outputs = {b.result(result_of(node))}});
+  return "";
+}
+
 /// To 8 bits and back.
 std::string round_to(B& b, const Node& node) {
   const Args a = node.arguments();
@@ -65,6 +96,7 @@ std::string round_to(B& b, const Node& node) {
 
 constexpr XnnpackRow kRows[] = {
     {kQuantizedLinear, quantized_linear},
+    {kInt8Linear, int8_linear},
     {kRoundTo, round_to},
 };
 
