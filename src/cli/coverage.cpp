@@ -18,8 +18,8 @@ struct Line {
 
 /// Ops of source graphs; those of back ends have namespaces of their own.
 bool is_ours(const Op& op) {
-  constexpr std::string_view kSpaces[] = {"aten::", "slipway::", "quantized_decomposed::",
-                                          "torchao::"};
+  constexpr std::string_view kSpaces[] = {
+      "aten::", "slipway::", "quantized_decomposed::", "torchao::"};
   return std::ranges::any_of(kSpaces,
                              [&](std::string_view space) { return op.name().starts_with(space); });
 }

@@ -234,8 +234,7 @@ void run_round(const std::string& name, const ModelRunner& checked, const Export
       check_finite(name, outputs[i].first, outputs[i].second, metadata);
   }
   if (eager != nullptr)
-    compare(name, metadata, outputs, (*eager)(eager_inputs(*eager, inputs, sizes)),
-            options);
+    compare(name, metadata, outputs, (*eager)(eager_inputs(*eager, inputs, sizes)), options);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ std::map<std::string, double> differences(const Inputs& got, const Inputs& want,
   return found;
 }
 
-/// Programs where a runtime's order of sums, or its quotient, moves a number over the middle between
-/// two steps of a quantizer. Everything else is a rounding away from the reference.
+/// Programs where a runtime's order of sums, or its quotient, moves a number over the middle
+/// between two steps of a quantizer. Everything else is a rounding away from the reference.
 const std::map<std::string, std::vector<std::string>> kMoved = {
     // The largest number of a row is 127.5 steps: symmetric over [-128, 127].
     {"llama-int8-products", {"dynamo", "onnx", "openvino", "executorch"}},
@@ -138,20 +138,20 @@ TEST_P(QuantizedDelegates, HoldTheLayers) {
 }
 
 // Groups of 32 are a whole row of most layers of the tiny llama.
-INSTANTIATE_TEST_SUITE_P(
-    Golden, QuantizedDelegates,
-    testing::Values(Stored{"bert-8da8w", {{"qcint8", 13}}},
-                    Stored{"bert-pt2e-xnnpack-dynamic", {{"qcint8", 13}}},
-                    Stored{"bert-pt2e-x86", {{"qcint8", 13}}},
-                    Stored{"bert-pt2e-xnnpack", {{"qcint8", 13}, {"qcint32", 13}}},
-                    Stored{"llama-8da4w", {{"qcint4", 13}, {"qbint4", 2}}},
-                    Stored{"llama-pt2e-xnnpack-dynamic", {{"qcint8", 15}}},
-                    Stored{"llama-pt2e-x86", {{"qcint8", 15}}}),
-    [](const auto& made) {
-      std::string name = made.param.name;
-      std::ranges::replace(name, '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Golden, QuantizedDelegates,
+                         testing::Values(Stored{"bert-8da8w", {{"qcint8", 13}}},
+                                         Stored{"bert-pt2e-xnnpack-dynamic", {{"qcint8", 13}}},
+                                         Stored{"bert-pt2e-x86", {{"qcint8", 13}}},
+                                         Stored{"bert-pt2e-xnnpack",
+                                                {{"qcint8", 13}, {"qcint32", 13}}},
+                                         Stored{"llama-8da4w", {{"qcint4", 13}, {"qbint4", 2}}},
+                                         Stored{"llama-pt2e-xnnpack-dynamic", {{"qcint8", 15}}},
+                                         Stored{"llama-pt2e-x86", {{"qcint8", 15}}}),
+                         [](const auto& made) {
+                           std::string name = made.param.name;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace slipway::golden

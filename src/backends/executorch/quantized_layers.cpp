@@ -208,9 +208,9 @@ class Fusion {
     const Value input = dynamic_input(a.value(0));
     const bool dynamic = input.defined();
     const auto [elements, scales] = stored(*weight, dynamic);
-    const Value layer = graph_.emit(kQuantizedLinear, {dynamic ? input : a.value(0), elements,
-                                                       scales, a.optional(2),
-                                                       named("dynamic", dynamic)});
+    const Value layer = graph_.emit(
+        kQuantizedLinear,
+        {dynamic ? input : a.value(0), elements, scales, a.optional(2), named("dynamic", dynamic)});
     if (readers_[Value(const_cast<Node*>(&node), 0)] == 1) read_once_.insert(layer);
     return layer;
   }
@@ -218,7 +218,8 @@ class Fusion {
   /// A layer over an input of int8 whose result goes nowhere but to int8: undefined for others.
   Value int8_layer(const Rounded& result) {
     const Node* layer = result.x.node();
-    if (!result.is_signed || !read_once_.contains(result.x) || layer->arguments().flag(4)) return {};
+    if (!result.is_signed || !read_once_.contains(result.x) || layer->arguments().flag(4))
+      return {};
     const Args a = layer->arguments();
     const Node* before = a.value(0).node();
     if (before->kind != NodeKind::kOp || before->op->name() != kRoundTo) return {};

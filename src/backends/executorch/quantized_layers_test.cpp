@@ -52,15 +52,17 @@ struct Layer {
     bias = weight("bias", scales({kOutputs}));
   }
   Graph& g() { return *program.graph; }
-  Value weight(const char* name, Tensor t) { return g().add_weight(name, lazy_constant(std::move(t))); }
+  Value weight(const char* name, Tensor t) {
+    return g().add_weight(name, lazy_constant(std::move(t)));
+  }
 
   /// x quantized a row at a time by torchao's ops.
   Value rounded() {
     const std::vector<Sym> row = {1, kInputs};
     const auto chosen = g().emit_all(get_op("torchao::choose_qparams_affine"),
                                      {x, "ASYMMETRIC", row, DType::kI8, -128, 127});
-    const Value q = g().emit("torchao::quantize_affine",
-                             {x, row, chosen[0], chosen[1], DType::kI8, -128, 127});
+    const Value q =
+        g().emit("torchao::quantize_affine", {x, row, chosen[0], chosen[1], DType::kI8, -128, 127});
     return g().emit("torchao::dequantize_affine",
                     {q, row, chosen[0], chosen[1], DType::kI8, -128, 127});
   }
@@ -79,11 +81,11 @@ struct Layer {
                      weight("zeros", std::move(zero)), 0, -128, 127, DType::kI8});
   }
   Value by_group(int64_t group) {
-    return g().emit("torchao::dequantize_affine",
-                    {weight("w", elements()), std::vector<Sym>{1, group},
-                     weight("scales", scales({kOutputs, kInputs / group})),
-                     weight("zeros", zeros(DType::kI8, {kOutputs, kInputs / group})), DType::kI8,
-                     -8, 7});
+    return g().emit(
+        "torchao::dequantize_affine",
+        {weight("w", elements()), std::vector<Sym>{1, group},
+         weight("scales", scales({kOutputs, kInputs / group})),
+         weight("zeros", zeros(DType::kI8, {kOutputs, kInputs / group})), DType::kI8, -8, 7});
   }
 
   /// The layer, lowered and delegated. `refused` is what fuse_quantized_layers() gives.
@@ -199,9 +201,9 @@ TEST(QuantizedLayers, AreStoredAsTheyAre) {
   const std::vector<Partition> parts = layer.parts(layer.rounded(), layer.by_group(32));
   Program program;
   program.methods.push_back(emit(*layer.lowered, "forward", parts));
-  EXPECT_EQ(measure(program).weight_bytes, kOutputs * kInputs / 2     // two elements a byte
-                                               + kOutputs * 2 * 2     // two scales of bfloat16
-                                               + kOutputs * 4);       // the bias
+  EXPECT_EQ(measure(program).weight_bytes, kOutputs * kInputs / 2  // two elements a byte
+                                               + kOutputs * 2 * 2  // two scales of bfloat16
+                                               + kOutputs * 4);    // the bias
 }
 
 TEST(QuantizedLayers, OthersStayAndSayWhy) {

@@ -227,8 +227,8 @@ constexpr XnnpackRow kRows[] = {
 
 const XnnpackRow* row_of(const Node& node) {
   if (node.kind != slipway::NodeKind::kOp) return nullptr;
-  for (const std::span<const XnnpackRow> rows : {std::span<const XnnpackRow>(kRows), plane_rows(),
-                                                quantized_rows()})
+  for (const std::span<const XnnpackRow> rows :
+       {std::span<const XnnpackRow>(kRows), plane_rows(), quantized_rows()})
     for (const XnnpackRow& row : rows)
       if (row.op == node.op->name()) return &row;
   return nullptr;
@@ -349,9 +349,8 @@ std::string refused_by_xnnpack(const Node& node) {
 int64_t multiplications(const Node& node) {
   if (node.kind != slipway::NodeKind::kOp) return 0;
   const std::string& op = node.op->name();
-  const bool product =
-      op == "et::linear.out" || op == "et::mm.out" || op == "et::bmm.out" || op == "et::matmul" ||
-      op == kQuantizedLinear || op == kInt8Linear;
+  const bool product = op == "et::linear.out" || op == "et::mm.out" || op == "et::bmm.out" ||
+                       op == "et::matmul" || op == kQuantizedLinear || op == kInt8Linear;
   if (!product && op != "et::convolution.out") return 0;
   const auto count = [](const SymShape& shape) {
     return numel(upper_bound(shape, "[executorch] a product"));

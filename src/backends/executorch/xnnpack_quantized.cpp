@@ -69,12 +69,9 @@ std::string int8_linear(B& b, const Node& node) {
   const xnnpack::ValueId input = int8(a.type(0).shape, 0), product = int8(node.types[0].shape, 2);
   b.add({.kind = NodeKind::kConvert, .inputs = {b.operand(a.value(0))}, .outputs = {input}});
   const xnnpack::ValueId weight = per_channel(DataType::kQcint8, a.type(1).shape, 1, 2);
-  const xnnpack::ValueId bias = a.has(3)
-                                    ? per_channel(DataType::kQcint32, a.type(3).shape, 3, 4)
-                                    : xnnpack::kNoValue;
-  b.add({.kind = NodeKind::kFullyConnected,
-         .inputs = {input, weight, bias},
-         .outputs = {product}});
+  const xnnpack::ValueId bias =
+      a.has(3) ? per_channel(DataType::kQcint32, a.type(3).shape, 3, 4) : xnnpack::kNoValue;
+  b.add({.kind = NodeKind::kFullyConnected, .inputs = {input, weight, bias}, .outputs = {product}});
   b.add({.kind = NodeKind::kConvert, .inputs = {product}, .outputs = {b.result(result_of(node))}});
   return "";
 }
@@ -82,15 +79,13 @@ std::string int8_linear(B& b, const Node& node) {
 /// To 8 bits and back.
 std::string round_to(B& b, const Node& node) {
   const Args a = node.arguments();
-  const xnnpack::ValueId rounded = b.quantized(
-      {.type = a.flag(3) ? DataType::kQint8 : DataType::kQuint8,
-       .shape = a.type(0).shape,
-       .quantization = xnnpack::PerTensor{static_cast<float>(a.number(1)),
-                                          static_cast<int32_t>(a.integer(2))}});
+  const xnnpack::ValueId rounded =
+      b.quantized({.type = a.flag(3) ? DataType::kQint8 : DataType::kQuint8,
+                   .shape = a.type(0).shape,
+                   .quantization = xnnpack::PerTensor{static_cast<float>(a.number(1)),
+                                                      static_cast<int32_t>(a.integer(2))}});
   b.add({.kind = NodeKind::kConvert, .inputs = {b.operand(a.value(0))}, .outputs = {rounded}});
-  b.add({.kind = NodeKind::kConvert,
-         .inputs = {rounded},
-         .outputs = {b.result(result_of(node))}});
+  b.add({.kind = NodeKind::kConvert, .inputs = {rounded}, .outputs = {b.result(result_of(node))}});
   return "";
 }
 

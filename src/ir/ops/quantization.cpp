@@ -25,7 +25,8 @@ Value along(const Args& a, Value parameters, Value x, int64_t axis) {
   return view(parameters, shape);
 }
 
-// Numbers. Torch multiplies by the reciprocal, adds the zero point to the rounded value, and limits.
+// Numbers. Torch multiplies by the reciprocal, adds the zero point to the rounded value, and
+// limits.
 
 Values quantize_per_tensor(const Args& a) {
   const DType dtype = a.dtype(5);
@@ -160,8 +161,7 @@ Values choose_symmetric(const Args& a) {
   const Value x = a.value(0);
   const auto [least, most] = extremes(a, x, all_axes(x), false);
   const Value bound = emit(a, "aten::maximum", neg(least), most) / ((high - low) / 2);
-  const Value scale =
-      emit(a, "aten::maximum", bound, number(a, a.number(3), DType::kF32));
+  const Value scale = emit(a, "aten::maximum", bound, number(a, a.number(3), DType::kF32));
   return as_numbers(scale, number(a, a.dtype(4) == DType::kU8 ? 128.0 : 0.0, DType::kI64));
 }
 
@@ -187,8 +187,8 @@ Values choose_per_token_asymmetric(const Args& a) {
   return {to(scale, DType::kF64), to(round(a, clamp(a, zero, kLow, kHigh)), DType::kI64)};
 }
 
-// The library's definitions; quant_min, quant_max and dtype of dequantizing ops say what their input
-// is, and are not computed with.
+// The library's definitions; quant_min, quant_max and dtype of dequantizing ops say what their
+// input is, and are not computed with.
 const OpRow kRows[] = {
     written("quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, "
             "int quant_min, int quant_max, ScalarType dtype) -> Tensor",
