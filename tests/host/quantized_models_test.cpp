@@ -146,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, QuantizedDelegates,
                                                 {{"qcint8", 13}, {"qcint32", 13}}},
                                          Stored{"llama-8da4w", {{"qcint4", 13}, {"qbint4", 2}}},
                                          Stored{"llama-pt2e-xnnpack-dynamic", {{"qcint8", 15}}},
-                                         Stored{"llama-pt2e-x86", {{"qcint8", 15}}}),
+                                         Stored{"llama-pt2e-x86", {{"qcint8", 15}}},
+                                         Stored{"llama-int8", {{"qcint8", 15}}}),
                          [](const auto& made) {
                            std::string name = made.param.name;
                            std::ranges::replace(name, '-', '_');

@@ -172,6 +172,57 @@ std::optional<Rounded> rounded(const Node& node) {
   return Rounded{q.value(0), q.number(1), q.integer(2), is_signed};
 }
 
+bool is_op(const Node* node, std::initializer_list<std::string_view> names) {
+  return node->kind == NodeKind::kOp && std::ranges::count(names, node->op->name()) > 0;
+}
+
+/// What a value is a view of.
+Value unviewed(Value v) {
+  while (is_op(v.node(), {"aten::view", "aten::reshape"})) v = v.node()->arguments().value(0);
+  return v;
+}
+
+/// The matrix that a node turns around; undefined for other nodes.
+Value turned_matrix(const Node* node) {
+  if (!is_op(node, {"aten::t", "aten::transpose.int", "aten::permute"})) return {};
+  const Args a = node->arguments();
+  if (a.type(0).shape.size() != 2) return {};
+  const bool turns =
+      is_op(node, {"aten::t"}) ||
+      (is_op(node, {"aten::transpose.int"}) && a.axis(1, 2) != a.axis(2, 2)) ||
+      (is_op(node, {"aten::permute"}) && a.integers(1) == std::vector<int64_t>{1, 0});
+  return turns ? a.value(0) : Value();
+}
+
+/// x w' with a stored int8 weight, before it is multiplied by its scales: how torchao writes layers
+/// of which only the weight is quantized.
+struct Scaled {
+  Value x;
+  Weight weight;
+};
+std::optional<Scaled> scaled(const Node& node) {
+  if (!is_op(&node, {"aten::mul.Tensor"})) return std::nullopt;
+  const Args a = node.arguments();
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    const Node* product = a.value(i).node();
+    const Value scales = unviewed(a.value(1 - i));
+    if (!is_op(product, {"aten::matmul"}) || !is_stored(scales)) continue;
+    const Args p = product->arguments();
+    const Node* wide = p.value(1).node();
+    if (!is_op(wide, {"aten::_to_copy"})) continue;
+    const Value weight = turned_matrix(wide->arguments().value(0).node());
+    if (!weight.defined() || !is_stored(weight) || weight.dtype() != DType::kI8) continue;
+    const Sym outputs = weight.dim(0);
+    const SymShape& shape = p.type(0).shape;
+    if (shape.size() < 2 || shape.size() > kMostAxes || p.type(0).dtype != DType::kF32 ||
+        node.types[0] != product->types[0] || scales.dtype() != DType::kF32 ||
+        numel(scales.shape()) != outputs || a.value(1 - i).dim(-1) != outputs)
+      continue;
+    return Scaled{p.value(0), {weight.node(), scales.node(), weight.dim(1).value(), -128, 127}};
+  }
+  return std::nullopt;
+}
+
 /// Rewrites one graph. What is derived from a weight is made once.
 class Fusion {
  public:
@@ -187,7 +238,11 @@ class Fusion {
       if (const Value layer = int8_layer(*r); layer.defined()) return layer;
       return graph_.emit(kRoundTo, {r->x, r->scale, r->zero, r->is_signed});
     }
-    if (node.kind != NodeKind::kOp || node.op->name() != "aten::linear") return {};
+    if (const auto s = scaled(node)) {
+      const auto [elements, scales] = stored(s->weight, false);
+      return graph_.emit(kQuantizedLinear, {s->x, elements, scales, none()});
+    }
+    if (!is_op(&node, {"aten::linear"})) return {};
     try {
       return layer(node);
     } catch (const Refused& refused) {

@@ -163,6 +163,21 @@ TEST(QuantizedLayers, TheBiasOfAnInputOfFloat32IsAddedBehind) {
   EXPECT_EQ(graph.nodes[0].inputs[2], xnnpack::kNoValue);
 }
 
+TEST(QuantizedLayers, ScalesBehindAProduct) {
+  Layer layer;
+  const Value matrix = to(transpose(layer.weight("w", elements()), 0, 1), DType::kF32);
+  const Value by_output = view(layer.weight("scales", scales({kOutputs, 1})), {Sym(kOutputs)});
+  layer.g().add_output("y", matmul(layer.x, matrix) * by_output);
+  fuse_quantized_layers(layer.g());
+  layer.lowered = lower(layer.program);
+  const std::vector<Partition> parts = partition(*layer.lowered);
+  ASSERT_EQ(parts.size(), 1u);
+  const xnnpack::Graph& graph = parts[0].delegate.graph;
+  xnnpack::verify(graph);
+  EXPECT_EQ(kinds(graph), (std::vector<Kind>{Kind::kFullyConnected}));
+  EXPECT_EQ(graph.values[graph.nodes[0].inputs[1]].type, DataType::kQcint8);
+}
+
 /// Of int8 on both sides by fixed parameters: in integers, the bias in steps of 0.5 * 0.25.
 TEST(QuantizedLayers, RoundedInputsAndResultsAreIntegers) {
   Layer layer;
