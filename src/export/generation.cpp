@@ -92,11 +92,12 @@ GenerationConfig merged_settings(const ExportedModel& exported, const Generation
 /// What a program for ExecuTorch's LLM runner cannot do.
 void check_one_row(const Tensor& ids, const GenerationConfig& settings) {
   const auto refuse = [](const std::string& got, const char* way_out) {
-    throw Error(kUnsupported,
-                fmt::format("[generate] {}, and a program for ExecuTorch's LLM runner reads one row "
-                            "and gives the logits of its last token; {}export the model without "
-                            "the layout executorch-llm",
-                            got, way_out));
+    throw Error(
+        kUnsupported,
+        fmt::format("[generate] {}, and a program for ExecuTorch's LLM runner reads one row "
+                    "and gives the logits of its last token; {}export the model without "
+                    "the layout executorch-llm",
+                    got, way_out));
   };
   if (ids.rank() == 2 && ids.dim(0) > 1)
     refuse(fmt::format("there are {} prompts", ids.dim(0)), "give them one by one, or ");

@@ -15,8 +15,8 @@ namespace {
 /// More positions than this at a time leave their logits to the runtime, which frees them.
 constexpr int64_t kKeptPositions = 64;
 
-/// ids, positions, slots, logits_to_keep, masks, counters, beams, caches: the order that the offsets below
-/// tell.
+/// ids, positions, slots, logits_to_keep, masks, counters, beams, caches: the order that the
+/// offsets below tell.
 std::vector<std::string> input_names(const DecoderGraph& graph) {
   std::vector<std::string> names = {graph.ids};
   if (!graph.positions.empty()) names.push_back(graph.positions);
@@ -129,7 +129,8 @@ void DecoderCall::set_beams(int64_t batch, std::span<const int64_t> beams) {
 
 void DecoderCall::set_logits(int64_t batch, int64_t given) {
   Shape shape;
-  if (graph_.vocabulary && !graph_.last_logits && given <= kKeptPositions) shape = {batch, given, *graph_.vocabulary};
+  if (graph_.vocabulary && !graph_.last_logits && given <= kKeptPositions)
+    shape = {batch, given, *graph_.vocabulary};
   if (shape == logits_shape_ && (shape.empty() || logits_.data() != nullptr)) return;
   logits_shape_ = shape;
   if (shape.empty()) return call_.clear_output(0);

@@ -48,11 +48,11 @@ struct DecoderGraph {
   std::string where;  ///< the file name, in front of messages
   RunnerLimits limits;
   std::string ids, logits;
-  std::string positions;       ///< "" when it takes none
+  std::string positions;  ///< "" when it takes none
   /// Of one that keeps a cache and is told which slots tokens go to; "" for all others.
   std::string slot_positions;
   bool first_slot_only = false;  ///< they are the slot of a call's first token
-  std::string logits_to_keep;  ///< "" when it always gives all
+  std::string logits_to_keep;    ///< "" when it always gives all
   std::vector<MaskInput> masks;
   std::vector<CacheTensor> caches;
   std::vector<std::string> counters;         ///< inputs that say how many slots are filled
@@ -64,7 +64,7 @@ struct DecoderGraph {
   std::optional<int64_t> mask_slots;   ///< the length that a mask of rank 4 is fixed to
   std::optional<int64_t> slot_count;   ///< where there are slot_positions
   DType logits_dtype = DType::kF32;
-  size_t logits_rank = 3;   ///< 2: of one token
+  size_t logits_rank = 3;    ///< 2: of one token
   bool last_logits = false;  ///< those of a call's last tokens, perhaps of the last one only
   std::optional<int64_t> vocabulary;
 
@@ -75,7 +75,8 @@ struct DecoderGraph {
   bool keeps_cache() const {
     return !slot_positions.empty() || (!caches.empty() && !caches[0].state.empty());
   }
-  bool takes_cache() const { return keeps_cache() || (!caches.empty() && !caches[0].input.empty());
+  bool takes_cache() const {
+    return keeps_cache() || (!caches.empty() && !caches[0].input.empty());
   }
 };
 

@@ -50,8 +50,7 @@ std::map<std::string, std::vector<int64_t>> parse_sizes(
     throw Error(kInvalid, fmt::format("[{}] the metadata slipway.sizes is {}, need a JSON object "
                                       "of lists of sizes; export the model again",
                                       where, at->second));
-  for (const auto& [name, shape] : object.items())
-    sizes[name] = shape.get<std::vector<int64_t>>();
+  for (const auto& [name, shape] : object.items()) sizes[name] = shape.get<std::vector<int64_t>>();
   return sizes;
 }
 

@@ -34,10 +34,11 @@ struct RunnerLimits {
   /// The highest sizes of inputs and outputs by leaf name, of graphs that give sizes no names.
   std::map<std::string, std::vector<int64_t>> sizes;
   std::optional<CacheHeads> cache_heads;  ///< of config.json, for graphs that fix no sizes
-  std::optional<int64_t> max_positions;  ///< cached plus new tokens that the position table holds
+  std::optional<int64_t> max_positions;   ///< cached plus new tokens that the position table holds
 
   /// Reads the graph metadata `slipway.ranges` and `slipway.dims`: JSON objects of [min, max], max
-  /// may be null; and `slipway.sizes`, lists of numbers. Throws Error{kInvalid} naming `where` and the key when they are malformed.
+  /// may be null; and `slipway.sizes`, lists of numbers. Throws Error{kInvalid} naming `where` and
+  /// the key when they are malformed.
   static RunnerLimits from_metadata(const std::map<std::string, std::string>& metadata,
                                     std::string_view where);
 

@@ -1,5 +1,5 @@
-// Generating with directories for ExecuTorch's LLM runner: the tokens of other exports, sessions, and
-// what one row cannot do.
+// Generating with directories for ExecuTorch's LLM runner: the tokens of other exports, sessions,
+// and what one row cannot do.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,8 @@ TEST_P(ExecutorchLlmGenerate, SessionsEqualAnExportWithTheCacheOutside) {
   EXPECT_EQ(session.max_length(), kSlots);
   const auto expect_equal = [](GenerationSession& a, GenerationSession& b,
                                const std::vector<int64_t>& ids, int64_t keep) {
-    const Tensor got = a.forward(ids_of(ids), {}, keep), expected = b.forward(ids_of(ids), {}, keep);
+    const Tensor got = a.forward(ids_of(ids), {}, keep),
+                 expected = b.forward(ids_of(ids), {}, keep);
     ASSERT_EQ(got.shape(), expected.shape());
     EXPECT_LE(golden::max_difference(got, expected, [](int64_t) { return true; }), 1e-4);
   };
@@ -119,8 +120,9 @@ TEST(ExecutorchLlmGenerate, SaysWhatOneRowCannotDo) {
   EXPECT_TRUE(contains(rows, "without the layout executorch-llm"));
   EXPECT_TRUE(contains(refusal(kUnsupported, one, with(&GenerationOptions::num_beams, 4)),
                        "num_beams is 4"));
-  EXPECT_TRUE(contains(refusal(kUnsupported, one, with(&GenerationOptions::num_return_sequences, 2)),
-                       "num_return_sequences is 2"));
+  EXPECT_TRUE(
+      contains(refusal(kUnsupported, one, with(&GenerationOptions::num_return_sequences, 2)),
+               "num_return_sequences is 2"));
   EXPECT_TRUE(
       contains(refusal(kUnsupported, one, with(&GenerationOptions::prompt_lookup_num_tokens, 3)),
                "prompt_lookup_num_tokens is set"));
@@ -134,7 +136,10 @@ TEST(ExecutorchLlmGenerate, SaysWhatOneRowCannotDo) {
   session.forward(ids_of(std::vector<int64_t>(30, 5)));
   EXPECT_TRUE(contains(error_of(kInvalid, [&] { session.forward(one); }),
                        "got 3 tokens after 30, the cache has slots for 32"));
-  EXPECT_TRUE(contains(error_of(kInvalid, [&] { session.reorder(std::vector<int64_t>{0, 0}); }),
+  EXPECT_TRUE(contains(error_of(kInvalid,
+                                [&] {
+                                  session.reorder(std::vector<int64_t>{0, 0});
+                                }),
                        "got 2 rows, the export takes exactly 1"));
   EXPECT_TRUE(contains(
       error_of(kInvalid, [&] { GenerationSession(exported, {.max_cache_len = 64}); }), "32 slots"));

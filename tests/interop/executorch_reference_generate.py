@@ -51,7 +51,8 @@ def export(model, prompt, kind, out):
 
 
 def takes_mask(runner):
-    return "attention_mask" in runner.in_spec.child(1).context
+    name = "attention_mask"
+    return name in runner.in_spec.child(1).context and name not in runner.metadata.in_constants
 
 
 def runner_tokens(model, prompt, kind, out, count):

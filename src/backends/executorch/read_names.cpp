@@ -42,12 +42,18 @@ void name_by_specs(MethodOutline& method, std::string_view in_spec, std::string_
   if (inputs.size() == method.inputs.size())
     for (size_t i = 0; i < inputs.size(); ++i) method.inputs[i].name = inputs[i];
   std::set<std::string> taken;
+  size_t updated = 0;
   for (Port& output : method.outputs)
     for (const Port& input : method.inputs)
-      if (input.value == output.value && taken.insert(input.name).second) output.name = input.name;
+      if (input.value == output.value && taken.insert(input.name).second) {
+        output.name = input.name;
+        ++updated;
+      }
   const Names outputs = names_of(out_spec, output_names);
   if (outputs.size() > method.outputs.size()) return;
+  // Updated inputs come first. A spec with a class that is not known leaves its values out.
   const size_t first = method.outputs.size() - outputs.size();
+  if (first != updated) return;
   for (size_t i = 0; i < outputs.size(); ++i)
     if (taken.insert(outputs[i]).second) method.outputs[first + i].name = outputs[i];
 }

@@ -173,9 +173,13 @@ TEST(ExecutorchRead, NamesFilesOfOthersByTreeSpecs) {
     return dump_tree_spec(
         TreeSpec::keyword_call({{name, TreeSpec::leaf()}, {"b", TreeSpec::leaf()}}));
   };
-  name_by_specs(forward, spec("a"), dump_tree_spec(TreeSpec::dict({{"a", TreeSpec::leaf()}})));
+  const auto leaf = TreeSpec::leaf();
+  name_by_specs(forward, spec("a"), dump_tree_spec(TreeSpec::dict({{"p", leaf}, {"q", leaf}})));
   EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(names(forward.outputs), (std::vector<std::string>{"b", "y", "a"}));
+  EXPECT_EQ(names(forward.outputs), (std::vector<std::string>{"b", "p", "q"}));
+  // One name for two outputs: whose it is cannot be known.
+  name_by_specs(forward, spec("a"), dump_tree_spec(TreeSpec::dict({{"x", leaf}})));
+  EXPECT_EQ(names(forward.outputs), (std::vector<std::string>{"b", "p", "q"}));
   name_by_specs(forward, "nonsense", "{}");
   EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"a", "b"}));
 }
