@@ -5,7 +5,7 @@
 For every golden case the reference's loader runs our export in Python's executorch.runtime and gives eager's numbers at
 several batch sizes, lengths and paddings; for decoders also prefill and decode with a growing cache, and the golden
 tokens with a static one. So do the methods of one file, which executorch.runtime loads by their names. Slipway loads and runs what the reference exports of llama and bert, plain, and prompt and
-steps with either cache. It does not generate with it: such a file says of no size that it is fixed.
+steps with either cache; executorch_reference_generate.py generates with it.
 """
 
 import copy
