@@ -57,7 +57,7 @@ def takes_mask(runner):
 
 def runner_tokens(model, prompt, kind, out, count):
     """What the reference's runner makes of its directory: as many equal rows as its example had."""
-    _, slots, _, _, _ = kind
+    _, slots, _, padded, _ = kind
     runners, config = ExportedModel.from_pretrained(out).runners, model.config
     prefill, decode = runners["prefill"], runners["decode"]
     feed, length, tokens, cache = prompt.expand(ROWS, -1), prompt.shape[1], [], None
@@ -79,6 +79,8 @@ def runner_tokens(model, prompt, kind, out, count):
         if takes_mask(runner):
             grown = torch.ones(ROWS, at + feed.shape[1], dtype=torch.long)
             call["attention_mask"] = expanded(masks.argument(positions, slots)) if slots else grown
+            if slots and at == 0 and not padded:  # a prompt's graph then takes a dictionary of None
+                call["attention_mask"] = dict.fromkeys(call["attention_mask"])
         made = runner(**call)
         cache, at = made.past_key_values, at + feed.shape[1]
         feed = best(made.logits, config)
