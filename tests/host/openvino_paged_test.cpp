@@ -29,6 +29,16 @@ ExportedModel with_attention(const fs::path& folder, const std::string& backend)
   return ExportedModel::from_pretrained(folder, "", options);
 }
 
+/// The same in another precision.
+ExportedModel with_precision(const fs::path& folder,
+                             std::vector<std::pair<std::string, std::string>> properties) {
+  RunnerOptions options;
+  options.device = "cpu";
+  options.session_options = std::move(properties);
+  options.session_options.emplace_back("ATTENTION_BACKEND", "PA");
+  return ExportedModel::from_pretrained(folder, "", options);
+}
+
 /// A paged and a plain state that are given the same. Blocks have 32 tokens.
 class Pair {
  public:
@@ -166,6 +176,20 @@ Session open_with(const fs::path& graph, const std::string& backend) {
   SessionOptions options;
   options.config = {{"ATTENTION_BACKEND", backend}};
   return Session::open("openvino", graph, options);
+}
+
+// Blocks are in the precision that attention computes in.
+TEST(PagedAttention, KeepsTheCacheInThePrecisionOfTheRest) {
+  const TestFolder t;
+  const fs::path out = save(t / "out", "llama"), golden = golden::folder("llama-causal-lm");
+  const auto inputs = read_safetensors(golden / "inputs.safetensors");
+  const auto want = read_safetensors(golden / "outputs.safetensors");
+  const Tensor got = with_precision(out, {{"INFERENCE_PRECISION_HINT", "bf16"}})(inputs)[0].second;
+  EXPECT_LE(decoders::difference_where(got, want.at("logits"), inputs.at("attention_mask")), 0.1);
+  for (const char* cache : {"u8", "bf16"})
+    decoders::refused(kUnsupported, "give both the same value", [&] {
+      with_precision(out, {{"KV_CACHE_PRECISION", cache}});
+    });
 }
 
 /// A call with the cache that earlier calls left.

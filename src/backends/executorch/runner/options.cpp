@@ -33,8 +33,11 @@ void read_config(const json& config, Options& options) {
                                 : key == "in_spec"  ? &options.in_spec
                                 : key == "out_spec" ? &options.out_spec
                                                     : nullptr;
-    if (option == nullptr || !value.is_string())
-      malformed("config", config, "texts under method, component, in_spec and out_spec");
+    if (option == nullptr)
+      throw Error(kUsage, fmt::format("[executorch] unknown session option '{}'; a .pte program "
+                                      "takes `method`, the name of the one to run",
+                                      key));
+    if (!value.is_string()) malformed(key, value, "a text");
     *option = value.get<std::string>();
   }
 }

@@ -6,12 +6,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <system_error>
 
+#include "runtime/abi.h"
 #include "slipway/error.h"
 
 namespace slipway::openvino_runner {
 namespace {
+
+std::atomic<void (*)(int32_t, const char*)> logger{nullptr};
 
 Library open() {
   Library made;
@@ -60,6 +64,12 @@ bool is_there(const std::string& device) {
 const Library& library() {
   static const auto* made = new Library(open());
   return *made;
+}
+
+void set_logger(void (*log)(int32_t level, const char* text)) { logger.store(log); }
+
+void log_info(const std::string& text) {
+  if (const auto log = logger.load()) log(abi::kLogInfo, text.c_str());
 }
 
 std::string reason(std::string_view what) {

@@ -18,6 +18,10 @@ struct Library {
 /// Looks at the devices on the first call. Throws Error{kEnvironment} where there is none.
 const Library& library();
 
+/// Where messages of the plug-in go; OpenVINO itself says nothing but what it throws.
+void set_logger(void (*log)(int32_t level, const char* text));
+void log_info(const std::string& text);
+
 /// OpenVINO's name of a device: "cpu" is CPU, "xpu", "xpu:1" an Intel GPU, "auto" what OpenVINO
 /// chooses among the devices that there are; its own names, "HETERO:GPU,CPU" too, in any case.
 /// Throws Error{kEnvironment} listing the devices for one that is not there.

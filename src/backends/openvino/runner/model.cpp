@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kMmap = "ENABLE_MMAP";
 constexpr const char* kPrecision = "INFERENCE_PRECISION_HINT";
+constexpr const char* kCachePrecision = "KV_CACHE_PRECISION";
 
 std::string name_of(const ov::Output<const ov::Node>& port) {
   std::string name = main_name(port.get_names());
@@ -126,22 +127,32 @@ void Model::compile(const std::filesystem::path& path, std::string_view text) {
 }
 
 bool Model::compile_paged(ov::Core& core, const ov::Model& model, const Options& options,
-                          const ov::AnyMap& properties) {
+                          ov::AnyMap properties) {
   if (options.attention == Attention::kPlain) return false;
+  if (options.attention == Attention::kAuto && states_.empty()) return false;
   try {
-    if (options.device != "CPU" || !keeps_logits_)
+    const auto fail = [&](const std::string& why) {
       throw Error(kUnsupported,
-                  fmt::format("[openvino] attention of {} cannot be paged: {}", name_,
-                              options.device == "CPU" ? "it is no decoder of several tokens"
-                                                      : "that needs the device CPU"));
+                  fmt::format("[openvino] attention of {} cannot be paged: {}", name_, why));
+    };
+    if (options.device != "CPU") fail("that needs the device CPU");
+    if (!keeps_logits_) fail("it is no decoder of several tokens");
     const PagedGraph graph = page_attention(model);
-    if (graph.windows && options.attention == Attention::kAuto) return false;
+    if (graph.windows && options.attention == Attention::kAuto)
+      fail("its windows would count without padding");
+    // It computes in the precision of its blocks.
+    if (!properties.contains(kPrecision)) fail("its file names no precision");
+    const auto precision = properties.at(kPrecision).as<std::string>();
+    const auto cache = properties.emplace(kCachePrecision, precision).first;
+    if (cache->second.as<std::string>() != precision)
+      fail(fmt::format("{} is {} and {} {}; give both the same value", kCachePrecision,
+                       cache->second.as<std::string>(), kPrecision, precision));
     compiled_ = core.compile_model(graph.model, options.device, properties);
     paged_ = make_plan(compiled_, graph, model);
     return true;
-  } catch (const std::exception&) {
-    // By itself: paging is for speed, and these graphs and devices have none of it.
+  } catch (const std::exception& e) {
     if (options.attention == Attention::kPaged) throw;
+    log_info(fmt::format("{}; it runs plain", e.what()));
     compiled_ = {};
     return false;
   }

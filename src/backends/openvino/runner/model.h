@@ -47,7 +47,7 @@ class Model : public std::enable_shared_from_this<Model> {
  private:
   void compile(const std::filesystem::path& path, std::string_view options);
   bool compile_paged(ov::Core& core, const ov::Model& model, const Options& options,
-                     const ov::AnyMap& properties);
+                     ov::AnyMap properties);
   void describe(const ov::Model& model);
   void describe_metadata(const ov::Model& model);
   abi::IoDescription describe_io(const std::string& name, const ov::element::Type& type,

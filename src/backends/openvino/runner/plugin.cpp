@@ -26,8 +26,7 @@ struct Runner {
     return description;
   }
 
-  /// A release of OpenVINO says nothing but what it throws.
-  static void set_logger(void (*)(int32_t, const char*)) {}
+  static void set_logger(void (*log)(int32_t, const char*)) { openvino_runner::set_logger(log); }
 
   [[noreturn]] static void rethrow_as_ours() {
     try {
