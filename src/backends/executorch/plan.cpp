@@ -112,8 +112,23 @@ class Lifetimes {
   std::vector<ValueId> roots_;
 };
 
+/// What a process has addresses for (x86-64, AArch64).
+constexpr int64_t kMostBytes = int64_t{1} << 47;
+
+[[noreturn]] void too_large(const std::string& what) {
+  throw Error(kUnsupported, fmt::format("[executorch] {}; a process has 2^47 bytes at most. Memory "
+                                        "is planned for the upper bounds of all sizes: give lower "
+                                        "ones in dynamic_shapes",
+                                        what));
+}
+
 int64_t bytes_of(const TensorValue& tensor) {
-  return numel(upper_bound(tensor.shape, "[executorch] planning")) * itemsize(tensor.dtype);
+  const Shape shape = upper_bound(tensor.shape, "[executorch] planning");
+  int64_t bytes = itemsize(tensor.dtype);
+  for (const int64_t size : shape)
+    if (__builtin_mul_overflow(bytes, size, &bytes) || bytes > kMostBytes)
+      too_large(fmt::format("a tensor of {} takes too much memory", shape_string(shape)));
+  return bytes;
 }
 
 /// Places of buffers that several methods share, by name.
@@ -167,6 +182,8 @@ MethodPlan plan_method(const Method& method, const PlanOptions& options, BufferA
     spans.push_back({span.first, span.second, bytes_of(method.tensor(id))});
   }
   const Packing packing = pack(spans);
+  if (packing.bytes > kMostBytes)
+    too_large(fmt::format("method {} takes {} bytes of memory", method.name, packing.bytes));
   for (size_t i = 0; i < ids.size(); ++i)
     plan.places[static_cast<size_t>(ids[i])] = Place{kActivations, packing.offsets[i]};
   const int64_t padding = method.delegates.empty() ? 0 : kDelegatePadding;

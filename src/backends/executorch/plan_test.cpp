@@ -119,6 +119,20 @@ TEST(ExecutorchPlan, LoopsKeepWhatTheyUse) {
   EXPECT_NE(plans[0].places[static_cast<size_t>(a)], plans[0].places[static_cast<size_t>(b)]);
 }
 
+TEST(ExecutorchPlan, RefusesMoreThanAProcessCanHave) {
+  for (const int64_t size : {(int64_t{1} << 31) - 1, int64_t{1} << 24}) {
+    Method m("forward");
+    const ValueId x = m.add(testing::planned({size, size}));
+    m.inputs = {x}, m.input_names = {"x"};
+    m.outputs = {x}, m.output_names = {"y"};
+    Program p;
+    p.methods.push_back(m);
+    const std::string error = error_of(kUnsupported, [&] { plan(p, {}); });
+    EXPECT_TRUE(contains(error, "takes too much memory"));
+    EXPECT_TRUE(contains(error, "dynamic_shapes"));
+  }
+}
+
 TEST(ExecutorchPlan, NeedsUpperBounds) {
   Method m("forward");
   const ValueId x = m.add(testing::planned({Sym::symbol("sequence_length")}));
