@@ -53,6 +53,12 @@ class Choices {
   void choose(Sym own, Sym size, const std::optional<Dim>& dim, const std::string& where) {
     const auto [at, fresh] = chosen_.emplace(own.name(), Choice{size, dim, where});
     if (fresh || at->second.size == size) return;
+    // AUTO is whatever the size is found to be.
+    if (dim && dim->is_auto() && at->second.dim) return;
+    if (dim && at->second.dim && at->second.dim->is_auto()) {
+      at->second = Choice{size, dim, where};
+      return;
+    }
     throw Error(
         kInvalid,
         fmt::format("[export] {} is {}, but {} is {}; the model needs them equal ({})",

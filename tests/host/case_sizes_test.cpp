@@ -48,6 +48,19 @@ TEST(CaseSizes, AStaticExportRunsAtItsSizeOnly) {
   }
 }
 
+TEST(CaseSizes, AutoIsWhatOthersSayOfTheSameSize) {
+  const Dim tokens{"tokens", 1, 16};
+  for (const bool first : {true, false}) {
+    DynamicShapes shapes = bert_shapes(Dim::AUTO(), Dim::AUTO());
+    shapes[first ? "attention_mask" : "token_type_ids"][1] = tokens;
+    const ExportedModel exported = export_bert(shapes);
+    for (const char* input : {"input_ids", "attention_mask", "token_type_ids"})
+      EXPECT_EQ(dims_of(exported, input), (std::vector<std::string>{"batch_size", "tokens"}));
+    EXPECT_TRUE(contains(error_of(kInvalid, [&] { exported({{"input_ids", token_ids(2, 17)}}); }),
+                         "17"));
+  }
+}
+
 TEST(CaseSizes, StaticFlagsThatDoNotFitAreRefused) {
   const fs::path llama = golden::folder("llama-causal-lm"), bert = golden::folder("bert-base");
   EXPECT_TRUE(contains(refused(llama, 2, {"--static"}), "--batch-size"));
