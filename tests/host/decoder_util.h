@@ -81,9 +81,10 @@ inline ExportedModel export_made(const std::filesystem::path& checkpoint, const 
   return exporter->export_for_generation(model, model.example_inputs(), *config, options);
 }
 
-/// Exported once a process.
+/// Exported once a process. Never destroyed: a runtime that was loaded later than the first of them
+/// ends earlier.
 inline const Fixture& fixture(const Made& made) {
-  static std::map<std::string, std::unique_ptr<Fixture>> kept;
+  static auto& kept = *new std::map<std::string, std::unique_ptr<Fixture>>;
   auto& at = kept[made.model + " " + made.how + " " + made.format];
   if (!at)
     at = std::make_unique<Fixture>(export_made(golden::folder(made.model), made.how, made.format));
