@@ -77,10 +77,11 @@ void PagedRequest::set_state(std::string_view name, const ov::Tensor& value) {
 }
 
 PagedRequest::Run PagedRequest::check() const {
-  const auto need = [&](size_t input, ov::element::Type type, const ov::Shape& shape) {
+  const auto need = [&](const char* name, size_t input, ov::element::Type type,
+                        const ov::Shape& shape) {
     const ov::Tensor& given = inputs_[input];
     if (given && given.get_element_type() == type && given.get_shape() == shape) return;
-    throw Error(kInvalid, fmt::format("[openvino] input {} of {} is {}, need {} {}", input, model_,
+    throw Error(kInvalid, fmt::format("[openvino] {} of {} is {}, need {} {}", name, model_,
                                       given ? given.get_element_type().get_type_name() + " " +
                                                   given.get_shape().to_string()
                                             : "missing",
@@ -93,13 +94,13 @@ PagedRequest::Run PagedRequest::check() const {
                                       model_));
   const size_t rows = ids.get_shape()[0], count = ids.get_shape()[1];
   const size_t columns = std::max(mask.get_shape()[1], count);
-  need(plan_.ids, ov::element::i64, {rows, count});
-  need(plan_.mask, ov::element::i64, {rows, columns});
-  need(plan_.positions, ov::element::i64, {rows, count});
-  need(plan_.beams, ov::element::i32, {rows});
+  need("input_ids", plan_.ids, ov::element::i64, {rows, count});
+  need("attention_mask", plan_.mask, ov::element::i64, {rows, columns});
+  need("position_ids", plan_.positions, ov::element::i64, {rows, count});
+  need("beam_idx", plan_.beams, ov::element::i32, {rows});
   int64_t keep = 0;
   if (inputs_[plan_.keep]) {
-    need(plan_.keep, ov::element::i64, {});
+    need("logits_to_keep", plan_.keep, ov::element::i64, {});
     keep = *inputs_[plan_.keep].data<int64_t>();
   }
   const auto all = static_cast<int64_t>(count);
