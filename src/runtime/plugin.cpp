@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -18,6 +19,8 @@ namespace slipway {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::atomic<bool> ended{false};
 
 void forward_message(int32_t level, const char* text) {
   if (level == abi::kLogWarning) return log::warning_once(text);
@@ -98,6 +101,13 @@ const Plugin& Plugin::load(std::string_view format) {
   plugin->api_->set_logger(forward_message);
   return *opened.emplace(format, std::move(plugin)).first->second;
 }
+
+void Plugin::mark_end() const {
+  // Handlers and destructors of statics run in reverse: this one before those of the libraries.
+  std::call_once(marked_, [] { std::atexit([] { ended.store(true); }); });
+}
+
+bool runtimes_ended() { return ended.load(); }
 
 const abi::RuntimeDescription& Plugin::runtime() const {
   const abi::RuntimeDescription* description = nullptr;

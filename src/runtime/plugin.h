@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -25,10 +26,18 @@ class Plugin {
   /// Error{kEnvironment} when it is missing.
   const abi::RuntimeDescription& runtime() const;
 
+  /// To be called when the plug-in has opened a session, and with it all libraries that it needs.
+  void mark_end() const;
+
  private:
   const abi::Runtime* api_ = nullptr;
   std::filesystem::path path_;
+  mutable std::once_flag marked_;
 };
+
+/// Whether the process ends and runtimes may have ended already. What a static object of the caller
+/// has of them, made before they were loaded, is then left alone: their own statics are gone.
+bool runtimes_ended();
 
 /// Throws the failure of a call into a plug-in, with the plug-in's kind and text.
 void throw_on_failure(abi::Result result);

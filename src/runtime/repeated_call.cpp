@@ -31,7 +31,9 @@ RepeatedCall::RepeatedCall(const Session& session, const std::vector<std::string
   abi::Call* handle = nullptr;
   throw_on_failure(
       api_->create_call(session_.get(), in.data(), in.size(), out.data(), out.size(), &handle));
-  handle_ = std::shared_ptr<abi::Call>(handle, api_->destroy_call);
+  handle_ = std::shared_ptr<abi::Call>(handle, [destroy = api_->destroy_call](abi::Call* call) {
+    if (!runtimes_ended()) destroy(call);
+  });
 }
 
 void RepeatedCall::set_input(size_t input, const Tensor& tensor) {

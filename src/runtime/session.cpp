@@ -27,7 +27,7 @@ Tensor take(abi::DLManagedTensor* managed) {
   SLIPWAY_ASSERT(managed != nullptr);
   const std::shared_ptr<void> owner(managed, [](void* p) {
     auto* self = static_cast<abi::DLManagedTensor*>(p);
-    self->deleter(self);
+    if (!runtimes_ended()) self->deleter(self);
   });
   const abi::DLTensor& dl = managed->dl_tensor;
   const std::optional<DType> dtype = abi::from_dlpack(dl.dtype);
@@ -105,7 +105,11 @@ Session Session::open(std::string_view format, const std::filesystem::path& path
   const abi::Runtime& api = session.plugin_->api();
   abi::Session* handle = nullptr;
   throw_on_failure(api.create_session(absolute.c_str(), options_json(options).c_str(), &handle));
-  session.handle_ = std::shared_ptr<abi::Session>(handle, api.destroy_session);
+  session.plugin_->mark_end();
+  session.handle_ =
+      std::shared_ptr<abi::Session>(handle, [destroy = api.destroy_session](abi::Session* opened) {
+        if (!runtimes_ended()) destroy(opened);
+      });
   const abi::SessionDescription* description = nullptr;
   throw_on_failure(api.describe_session(handle, &description));
   session.inputs_ = specs(description->inputs, description->num_inputs);

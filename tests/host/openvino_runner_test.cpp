@@ -215,6 +215,25 @@ INSTANTIATE_TEST_SUITE_P(Runners, Results,
                          testing::Values("onnx", "dynamo", "openvino", "executorch"),
                          [](const auto& made) { return std::string(made.param); });
 
+using ResultsDeathTest = Results;
+
+// Static objects that are older than a runtime's libraries are destroyed after these have ended.
+TEST_P(ResultsDeathTest, MayOutliveTheirRuntime) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto outlive = [] {
+    static std::vector<std::pair<ExportedModel, Outputs>> kept;
+    auto exported = golden::export_case("bert-base", "auto", {}, GetParam());
+    Outputs made = exported({{"input_ids", cases::token_ids(2, 5)}});
+    kept.emplace_back(std::move(exported), std::move(made));
+    std::exit(0);
+  };
+  EXPECT_EXIT(outlive(), testing::ExitedWithCode(0), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Runners, ResultsDeathTest,
+                         testing::Values("onnx", "dynamo", "openvino", "executorch"),
+                         [](const auto& made) { return std::string(made.param); });
+
 TEST(OpenVINORunner, ThreadsHaveRequestsOfTheirOwn) {
   const TestFolder t;
   const auto exported = ExportedModel::from_pretrained(save_llama(t / "out"));
