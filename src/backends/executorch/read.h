@@ -42,6 +42,14 @@ struct BufferPort {
   bool initial = false;  ///< the file says what it begins as
 };
 
+/// An input or output of an XNNPACK delegate, as its graph declares it.
+struct DelegateArgument {
+  uint32_t place = 0;  ///< among the arguments of a call
+  bool output = false;
+  std::optional<DType> dtype{};  ///< null: no tensor of a program has it
+  Shape dims{};                  ///< the highest, in the order of memory
+};
+
 struct DelegatePort {
   std::string id;                                ///< "XnnpackBackend"
   std::map<std::string, int64_t> node_counts{};  ///< of XNNPACK: "FullyConnected"
@@ -50,7 +58,7 @@ struct DelegatePort {
   /// while it runs, not only packed when it is loaded, or have 16 bits.
   bool breaks_weight_cache = false;
   uint32_t externals = 0;           ///< of XNNPACK: the least arguments of a call
-  std::vector<uint32_t> outputs{};  ///< of XNNPACK: places of its outputs among them
+  std::vector<DelegateArgument> arguments{};  ///< of XNNPACK
 };
 
 struct MethodOutline {

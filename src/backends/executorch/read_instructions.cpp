@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backends/executorch/check_calls.h"
 #include "backends/executorch/read_parts.h"
 #include "base/json.h"
 
@@ -11,10 +12,11 @@ namespace {
 class InstructionReader {
  public:
   InstructionReader(const File& file, const fb::ExecutionPlan& plan, MethodOutline& method)
-      : file_(file), plan_(plan), method_(method) {}
+      : file_(file), plan_(plan), method_(method), calls_(file, plan, method) {}
 
   void run() {
-    for (const auto* chain : *plan_.chains()) read_chain(chain);
+    for (uint32_t i = 0; i < plan_.chains()->size(); ++i) read_chain(i);
+    calls_.finish();
     for (Port& input : method_.inputs) input.written = written_.contains(input.value);
     method_.unnamed_state = has_unnamed_state();
   }
@@ -30,10 +32,13 @@ class InstructionReader {
   }
   void line(const std::string& text) { method_.listing += "  " + text + "\n"; }
 
-  void read_chain(const fb::Chain* chain) {
+  void read_chain(uint32_t number) {
+    const fb::Chain* chain = plan_.chains()->Get(number);
     need(chain && chain->instructions(), "a chain has no instructions");
     const auto& instructions = *chain->instructions();
-    for (const auto* instruction : instructions) {
+    for (uint32_t i = 0; i < instructions.size(); ++i) {
+      const auto* instruction = instructions.Get(i);
+      calls_.begin(number, i);
       need(instruction && instruction->instr_args(), "an instruction is missing");
       if (const auto* call = instruction->instr_args_as_KernelCall()) {
         read_kernel_call(*call);
@@ -41,16 +46,19 @@ class InstructionReader {
         read_delegate_call(*run);
       } else if (const auto* move = instruction->instr_args_as_MoveCall()) {
         value(move->move_from()), value(move->move_to());
+        calls_.move(move->move_from(), move->move_to());
         line(fmt::format("{} = {}", move->move_to(), move->move_from()));
       } else if (const auto* jump = instruction->instr_args_as_JumpFalseCall()) {
         value(jump->cond_value_index());
         need(jump->destination_instruction() >= 0 &&
                  static_cast<uint32_t>(jump->destination_instruction()) <= instructions.size(),
              "a jump leaves the method");
+        calls_.jump(jump->cond_value_index());
         line(fmt::format("unless {} go to {}", jump->cond_value_index(),
                          jump->destination_instruction()));
       } else if (const auto* free = instruction->instr_args_as_FreeCall()) {
         value(free->value_index());
+        calls_.free(free->value_index());
         line(fmt::format("free {}", free->value_index()));
       } else {
         throw Error(kUnsupported,
@@ -81,14 +89,9 @@ class InstructionReader {
     if (op->overload() && op->overload()->size() > 0) name += "." + op->overload()->str();
     ++method_.op_counts[name];
     line(fmt::format("{}({})", name, arguments(call.args())));
-    const auto& args = *call.args();
-    if (args.size() == 0) return;
-    // The last argument is the result: the tensor that was written, which stands before it too
-    // unless the op writes to its first argument.
-    const int32_t result = args.Get(args.size() - 1);
-    const bool out = args.size() > 1 && args.Get(args.size() - 2) == result;
-    for (uint32_t i = 0; i + (out ? 2 : 1) < args.size(); ++i) read(args.Get(i));
-    write(result);
+    const CallChecker::Effect effect = calls_.kernel(name, *call.args());
+    for (const int32_t id : effect.reads) read(id);
+    for (const int32_t id : effect.writes) write(id);
   }
 
   void read_delegate_call(const fb::DelegateCall& call) {
@@ -101,14 +104,13 @@ class InstructionReader {
     need(args.size() >= delegate.externals,
          fmt::format("delegate {} is called with {} values, has {} inputs and outputs", index,
                      args.size(), delegate.externals));
+    calls_.delegate(delegate, args);
     const bool xnnpack = delegate.id == "XnnpackBackend";
+    std::set<uint32_t> outputs;
+    for (const DelegateArgument& argument : delegate.arguments)
+      if (argument.output) outputs.insert(argument.place);
     for (uint32_t i = 0; i < args.size(); ++i) {
-      // ExecuTorch gives delegates lists of tensors where a submodule takes one.
-      const fb::KernelTypes kind = value(args.Get(i)).val_type();
-      need(kind == fb::KernelTypes::Tensor || kind == fb::KernelTypes::TensorList,
-           fmt::format("delegate {} takes a value that is no tensor", index));
-      const bool output =
-          std::find(delegate.outputs.begin(), delegate.outputs.end(), i) != delegate.outputs.end();
+      const bool output = outputs.contains(i);
       if (!output) read(args.Get(i));
       if (output || !xnnpack) write(args.Get(i));
     }
@@ -138,6 +140,7 @@ class InstructionReader {
   const File& file_;
   const fb::ExecutionPlan& plan_;
   MethodOutline& method_;
+  CallChecker calls_;
   std::set<int32_t> written_, read_first_, kept_;
 };
 

@@ -10,44 +10,6 @@ namespace {
 
 constexpr size_t kMaxDims = 16;  // of the runtime
 
-std::optional<DType> dtype_of(fb::ScalarType type) {
-  using T = fb::ScalarType;
-  switch (type) {
-    case T::DOUBLE:
-      return DType::kF64;
-    case T::FLOAT:
-      return DType::kF32;
-    case T::HALF:
-      return DType::kF16;
-    case T::BFLOAT16:
-      return DType::kBF16;
-    case T::FLOAT8E4M3FN:
-      return DType::kF8E4M3;
-    case T::FLOAT8E5M2:
-      return DType::kF8E5M2;
-    case T::LONG:
-      return DType::kI64;
-    case T::INT:
-      return DType::kI32;
-    case T::SHORT:
-      return DType::kI16;
-    case T::CHAR:
-      return DType::kI8;
-    case T::UINT64:
-      return DType::kU64;
-    case T::UINT32:
-      return DType::kU32;
-    case T::UINT16:
-      return DType::kU16;
-    case T::BYTE:
-      return DType::kU8;
-    case T::BOOL:
-      return DType::kBool;
-    default:
-      return std::nullopt;
-  }
-}
-
 class MethodReader {
  public:
   MethodReader(const File& file, const fb::ExecutionPlan& plan) : file_(file), plan_(plan) {}
@@ -184,7 +146,9 @@ class MethodReader {
   void check_list(uint32_t id) const {
     const fb::EValue& entry = value(id);
     const auto kind = [&](int64_t item) { return value(item).val_type(); };
-    const auto wrong = [&] { fail(fmt::format("list {} has an element of another kind", id)); };
+    // The runtime looks tensors up while it makes the list.
+    const auto before = [&](int64_t item) { return item < static_cast<int64_t>(id); };
+    const auto wrong = [&] { fail(fmt::format("list {} has an element of another kind, or of a later place", id)); };
     if (const auto* list = entry.val_as_IntList()) {
       need(list->items(), fmt::format("list {} is missing", id));
       file_.need_aligned(list->items());
@@ -193,12 +157,13 @@ class MethodReader {
     } else if (const auto* tensors = entry.val_as_TensorList()) {
       need(tensors->items(), fmt::format("list {} is missing", id));
       for (const int32_t item : *tensors->items())
-        if (kind(item) != fb::KernelTypes::Tensor) wrong();
+        if (kind(item) != fb::KernelTypes::Tensor || !before(item)) wrong();
     } else if (const auto* some = entry.val_as_OptionalTensorList()) {
       need(some->items(), fmt::format("list {} is missing", id));
       for (const int32_t item : *some->items())
-        if (item != -1 && kind(item) != fb::KernelTypes::Tensor &&
-            kind(item) != fb::KernelTypes::Null)
+        if (item != -1 && ((kind(item) != fb::KernelTypes::Tensor &&
+                            kind(item) != fb::KernelTypes::Null) ||
+                           !before(item)))
           wrong();
     } else if (const auto* reals = entry.val_as_DoubleList()) {
       need(reals->items(), fmt::format("list {} is missing", id));
@@ -283,6 +248,44 @@ class MethodReader {
 };
 
 }  // namespace
+
+std::optional<DType> dtype_of(fb::ScalarType type) {
+  using T = fb::ScalarType;
+  switch (type) {
+    case T::DOUBLE:
+      return DType::kF64;
+    case T::FLOAT:
+      return DType::kF32;
+    case T::HALF:
+      return DType::kF16;
+    case T::BFLOAT16:
+      return DType::kBF16;
+    case T::FLOAT8E4M3FN:
+      return DType::kF8E4M3;
+    case T::FLOAT8E5M2:
+      return DType::kF8E5M2;
+    case T::LONG:
+      return DType::kI64;
+    case T::INT:
+      return DType::kI32;
+    case T::SHORT:
+      return DType::kI16;
+    case T::CHAR:
+      return DType::kI8;
+    case T::UINT64:
+      return DType::kU64;
+    case T::UINT32:
+      return DType::kU32;
+    case T::UINT16:
+      return DType::kU16;
+    case T::BYTE:
+      return DType::kU8;
+    case T::BOOL:
+      return DType::kBool;
+    default:
+      return std::nullopt;
+  }
+}
 
 MethodOutline read_method(const File& file, const fb::ExecutionPlan& plan) {
   return MethodReader(file, plan).run();

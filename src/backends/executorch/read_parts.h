@@ -43,6 +43,9 @@ struct File {
   ByteSpan named(std::string_view key) const;
 };
 
+/// Null for types that are neither numbers nor booleans.
+std::optional<DType> dtype_of(fb::ScalarType type);
+
 /// Checks a plan and lists what it has; ports have no names yet.
 MethodOutline read_method(const File& file, const fb::ExecutionPlan& plan);
 

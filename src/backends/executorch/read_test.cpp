@@ -57,7 +57,10 @@ TEST(ExecutorchRead, SeesDelegatesMethodsAndBuffers) {
   EXPECT_EQ(forward.delegates[0].id, "XnnpackBackend");
   EXPECT_EQ(forward.delegates[0].node_counts,
             (std::map<std::string, int64_t>{{"FullyConnected", 1}}));
-  EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{1}));
+  ASSERT_EQ(forward.delegates[0].arguments.size(), 2u);
+  EXPECT_EQ(forward.delegates[0].arguments[0].dims, (Shape{16, 8}));
+  EXPECT_FALSE(forward.delegates[0].arguments[0].output);
+  EXPECT_TRUE(forward.delegates[0].arguments[1].output);
   EXPECT_FALSE(forward.delegates[0].breaks_weight_cache);
   EXPECT_FALSE(forward.inputs[0].written);
   EXPECT_EQ(shared.named_data, 3);  // the weight, the bias, the metadata
@@ -142,7 +145,9 @@ TEST(ExecutorchRead, DelegatesKeepOnlyDataThatArePacked) {
   const Outline outline = read(written(testing::scale_program()));
   const MethodOutline& forward = outline.method("forward", "a.pte");
   EXPECT_FALSE(forward.delegates[0].breaks_weight_cache);
-  EXPECT_EQ(forward.delegates[0].outputs, (std::vector<uint32_t>{3}));  // x, s, t, y
+  ASSERT_EQ(forward.delegates[0].arguments.size(), 4u);  // x, s, t, y
+  for (const DelegateArgument& argument : forward.delegates[0].arguments)
+    EXPECT_EQ(argument.output, argument.place == 3);
   EXPECT_EQ(forward.constants, 2);
   EXPECT_EQ(outline.named_data, 2);  // the filter, the metadata
 }

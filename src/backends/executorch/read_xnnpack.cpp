@@ -1,9 +1,11 @@
 // Reads and checks the graph of an XNNPACK delegate.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <set>
 
+#include "backends/executorch/check_xnnpack.h"
 #include "backends/executorch/read_parts.h"
 #include "backends/executorch/xnnpack_graph.h"
 #include "xnnpack/schema_generated.h"
@@ -35,6 +37,7 @@ class Reader {
       const std::string name = xnn::EnumNameXNodeUnion(node->xnode_union_type());
       ++port.node_counts[name.substr(std::min(kPrefix.size(), name.size()))];
     }
+    check_nodes(graph, values_, where_);
     return port;
   }
 
@@ -143,6 +146,28 @@ class Reader {
     }
   }
 
+  /// Null for types that only delegates have.
+  static std::optional<DType> dtype_of(xnn::XNNDatatype type) {
+    using T = xnn::XNNDatatype;
+    switch (type) {
+      case T::xnn_datatype_fp32:
+        return DType::kF32;
+      case T::xnn_datatype_fp16:
+        return DType::kF16;
+      case T::xnn_datatype_bf16:
+        return DType::kBF16;
+      case T::xnn_datatype_qint8:
+        return DType::kI8;
+      case T::xnn_datatype_quint8:
+        return DType::kU8;
+      case T::xnn_datatype_qint32:
+      case T::xnn_datatype_int32:
+        return DType::kI32;
+      default:
+        return std::nullopt;
+    }
+  }
+
   void check_value(const xnn::XNNGraph& graph, const xnn::XValue* value, DelegatePort& port) {
     need(value && value->xvalue_union(), "a value is missing");
     const auto* tensor = value->xvalue_union_as_XNNTensorValue();
@@ -160,10 +185,7 @@ class Reader {
                                    &elements) &&
                elements < (uint64_t{1} << 56),
            "a value is larger than any memory");
-    constexpr uint32_t kInput = 1, kOutput = 2;
-    if (tensor->flags() & (kInput | kOutput))
-      need(tensor->external_id() < graph.num_externs(), "an input or output has no number");
-    if (tensor->flags() & kOutput) port.outputs.push_back(tensor->external_id());
+    add_value(graph, *tensor, port);
     check_data(graph, tensor->constant_buffer_idx(), (elements * *bits + 7) / 8);
     if (tensor->constant_buffer_idx() != 0) {
       const std::string_view type = xnn::EnumNameXNNDatatype(tensor->datatype());
@@ -172,16 +194,50 @@ class Reader {
     if (quantized) check_quantization(graph, *quantized);
   }
 
+  void add_value(const xnn::XNNGraph& graph, const xnn::XNNTensorValue& tensor,
+                 DelegatePort& port) {
+    constexpr uint32_t kInput = 1, kOutput = 2;
+    const XnnValue value{.tensor = &tensor,
+                         .input = (tensor.flags() & kInput) != 0,
+                         .output = (tensor.flags() & kOutput) != 0,
+                         .data = tensor.constant_buffer_idx() != 0};
+    need(tensor.flags() <= kOutput, "a value has unknown flags, or is an input and an output");
+    need(tensor.id_out() != xnnpack::kNoValue && values_.emplace(tensor.id_out(), value).second,
+         fmt::format("two values have the number {}", tensor.id_out()));
+    if (!value.input && !value.output) {
+      need(tensor.external_id() == xnnpack::kNoValue, "a value of its own has an outer number");
+      return;
+    }
+    need(tensor.external_id() < graph.num_externs() && !value.data &&
+             externals_.insert(tensor.external_id()).second,
+         "an input or output has no number of its own");
+    DelegateArgument argument{.place = tensor.external_id(),
+                              .output = value.output,
+                              .dtype = dtype_of(tensor.datatype())};
+    for (uint32_t i = 0; i < value.rank(); ++i) argument.dims.push_back(value.dim(i));
+    port.arguments.push_back(std::move(argument));
+  }
+
   void check_quantization(const xnn::XNNGraph& graph,
                           const xnn::XNNQuantizedTensorValue& value) const {
     need(value.quant_params() != nullptr, "a value has no quantization");
+    if (const auto* whole = value.quant_params_as_PerTensorQuant())
+      need(std::isfinite(whole->scale()) && whole->scale() > 0, "a scale is no positive number");
+    if (const auto* token = value.quant_params_as_PerTokenDynamicQuant()) {
+      const auto* dims = value.tensor_value()->dims();
+      need(token->num_nonbatch_dims() > 0 && dims &&
+               static_cast<uint32_t>(token->num_nonbatch_dims()) <= dims->size(),
+           "scales of rows are for dimensions that are not there");
+    }
     if (const auto* channel = value.quant_params_as_PerChannelQuant()) {
       need(channel->scale() != nullptr, "scales are missing");
       check_scales(graph, value, channel->channel_dim(), channel->scale_buffer_idx(),
                    channel->scale()->size(), sizeof(float), 1);
     } else if (const auto* group = value.quant_params_as_PerChannelGroupQuant()) {
       const auto* dims = value.tensor_value()->dims();
-      need(group->scale() != nullptr && group->group_size() > 0 && dims && dims->size() == 2,
+      need(group->scale() != nullptr && group->group_size() > 0 && dims && dims->size() == 2 &&
+               group->channel_dim() == 0 &&
+               dims->Get(1) % static_cast<uint32_t>(group->group_size()) == 0,
            "blocks have no size");
       check_scales(graph, value, group->channel_dim(), group->scale_buffer_idx(),
                    group->scale()->size(), sizeof(uint16_t),
@@ -204,6 +260,8 @@ class Reader {
   const std::string& where_;
   const std::function<ByteSpan(std::string_view)>& data_;
   uint64_t constant_bytes_ = 0;
+  XnnValues values_;
+  std::set<uint32_t> externals_;
 };
 
 }  // namespace
