@@ -35,6 +35,7 @@ EXCEPTIONS = (
     ("f32[3]) { %y = aten::amin(%x0, [0])", NAN),
     ("f32[7]) { %y = aten::_to_copy(%x0, dtype=f16)", STORED),
     ("f32[4]) { %y = aten::_to_copy(%x0, dtype=bf16)", STORED),
+    ('f16[4, 6]) { %y0, %y1 = torchao::choose_qparams_affine(%x0, "ASYMMETRIC", [1, 6], i8', STORED),
     ("i8[5]) { %y = aten::mul.Scalar(%x0, 50)", "int8 saturates where PyTorch's wraps"),
 )
 
