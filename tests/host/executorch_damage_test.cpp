@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -59,9 +60,11 @@ std::vector<size_t> places_of(const std::string& bytes) {
 }
 
 std::string damaged(std::string bytes, const std::vector<size_t>& places, std::mt19937& random) {
-  for (unsigned changes = random() % 5 + 1; changes > 0; --changes) {
-    const size_t at = places[random() % places.size()], word = at / 4 * 4;
-    switch (random() % 4) {
+  constexpr std::array<int, 5> kCounts{1, 1, 1, 2, 5};
+  for (int changes = kCounts[random() % kCounts.size()]; changes > 0; --changes) {
+    const size_t at = places[random() % places.size()];
+    const size_t word = std::min(at / 4 * 4, bytes.size() - 4);
+    switch (random() % 5) {
       case 0:
         bytes[at] = static_cast<char>(bytes[at] ^ 1 << random() % 8);
         break;
@@ -71,6 +74,11 @@ std::string damaged(std::string bytes, const std::vector<size_t>& places, std::m
       case 2:
         bytes[at] = static_cast<char>(random() % 10);
         break;
+      case 3: {  // perhaps the number of another value
+        const auto number = static_cast<uint32_t>(random() % 200);
+        std::memcpy(bytes.data() + word, &number, sizeof number);
+        break;
+      }
       default:  // a number of the file in the place of another
         bytes.replace(word, 4, bytes.substr(places[random() % places.size()] / 4 * 4, 4));
     }
