@@ -253,6 +253,42 @@ TEST_F(ExecutorchRuntime, NamesWhatTheRuntimeLacks) {
   EXPECT_TRUE(contains(text, "aten::fft_rfft.out"));
 }
 
+/// forward(x: f32[batch_size, 4]) -> 0, 1, ... as many as x has rows, less 1, times 2^31.
+executorch::Program sequence_program() {
+  using executorch::KernelCall;
+  executorch::Method m("forward");
+  const Sym rows = programs::batch();
+  const auto x = m.add(programs::planned({rows, 4})), y = m.add(programs::planned({rows}));
+  const auto zero = m.constant(int64_t{0}), one = m.constant(int64_t{1});
+  const auto many = m.constant(int64_t{1} << 31);
+  const auto count = m.add(int64_t{0}), less = m.add(int64_t{0}), end = m.add(int64_t{0});
+  m.instructions = {KernelCall{"aten::sym_size", "int", {x, zero, count}},
+                    KernelCall{"executorch_prim::sub", "Scalar", {count, one, less}},
+                    KernelCall{"executorch_prim::mul", "Scalar", {less, many, end}},
+                    KernelCall{"aten::arange", "start_out", {zero, end, one, y, y}}};
+  m.inputs = {x}, m.input_names = {"x"};
+  m.outputs = {y}, m.output_names = {"y"};
+  executorch::Program p;
+  p.methods.push_back(std::move(m));
+  return p;
+}
+
+/// The kernel asserts that a length fits 32 bits.
+TEST_F(ExecutorchRuntime, AnAssertOfAKernelIsAnError) {
+  const Session session = open(sequence_program());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(contains(error_of(kInvalid, [&] { session.run({{"x", counted({2, 4})}}); }),
+                         "numel should be non-negative"));
+    EXPECT_EQ(session.run({{"x", counted({1, 4})}})[0].second.numel(), 0);
+  }
+  RepeatedCall call(session, {"x"}, {"y"});
+  call.set_input(0, counted({2, 4}));
+  error_of(kInvalid, [&] { call.run(); });
+  call.set_input(0, counted({1, 4}));
+  call.run();
+  EXPECT_EQ(call.take_output(0).numel(), 0);
+}
+
 TEST_F(ExecutorchRuntime, RefusesCutFilesAndDevices) {
   executorch::write(programs::add_program(), folder_ / "a.pte");
   const std::string whole = TestFolder::read(folder_ / "a.pte");

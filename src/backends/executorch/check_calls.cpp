@@ -2,6 +2,8 @@
 #include "backends/executorch/check_calls.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/json.h"
 
@@ -57,6 +59,8 @@ CallChecker::CallChecker(const File& file, const fb::ExecutionPlan& plan,
 CallChecker::State CallChecker::first_state(int32_t id) const {
   const fb::EValue& entry = value(id);
   State state{.kinds = kind_of(entry.val_type()), .tensor = entry.val_as_Tensor(), .base = id};
+  if (const auto* number = entry.val_as_Int())
+    state.range = {number->int_val(), number->int_val()};
   if (!state.tensor) return state;
   state.dtype = dtype_of(state.tensor->scalar_type()).value();
   const bool placed = state.tensor->allocation_info() != nullptr;
@@ -130,6 +134,12 @@ CallChecker::Effect CallChecker::kernel(const std::string& name, const Args& arg
   }
   check_outs(*signature, name, args, effect);
   if (name == "aten::sym_size.int") check_size_call(args);
+  if (name == "aten::embedding.out") {  // aborts for others
+    const DType dtype = state(args.Get(1)).dtype;
+    need(dtype == DType::kI64 || dtype == DType::kI32,
+         fmt::format("argument 1 (indices) of {} is {}, need i64 or i32", name, short_name(dtype)));
+  }
+  if (name.starts_with("aten::arange.")) check_sequence(name, args);
   if (signature->divisor >= 0) {
     const int32_t id = args.Get(static_cast<uint32_t>(signature->divisor));
     const auto* number = value(id).val_as_Int();
@@ -205,6 +215,36 @@ void CallChecker::check_size_call(const Args& args) {
   axes_.push_back(axis);
 }
 
+/// The kernel aborts for a length that 32 bits do not hold.
+void CallChecker::check_sequence(const std::string& name, const Args& args) const {
+  constexpr int64_t kMost = int64_t{1} << 40;  // more than any tensor; a bound may be too high
+  const bool from_zero = name == "aten::arange.out";
+  const auto range = [&](uint32_t i) -> IntRange {
+    const int32_t id = args.Get(i);
+    if (const auto* real = value(id).val_as_Double(); real && !state(id).computed) {
+      need(std::abs(real->double_val()) <= static_cast<double>(kMost),
+           fmt::format("argument {} of {} is {}", i, name, real->double_val()));
+      return {};
+    }
+    const IntRange found = state(id).range;
+    need(!found.known() || (found.low >= -kMost && found.high <= kMost),
+         fmt::format("argument {} of {} is {} to {}", i, name, found.low, found.high));
+    return found;
+  };
+  const IntRange start = from_zero ? IntRange{0, 0} : range(0), end = range(from_zero ? 0 : 1);
+  const IntRange step = from_zero ? IntRange{1, 1} : range(2);
+  const auto* real_step = from_zero ? nullptr : value(args.Get(2)).val_as_Double();
+  need((step.low != 0 || step.high != 0) && !(real_step && real_step->double_val() == 0),
+       fmt::format("{} has a step of 0", name));
+  const bool up = step.low > 0, down = step.high < 0;
+  // The least length with a step of 1; what is known is checked to be below kMost.
+  const bool long_one = up && step.high == 1 && end.known() && start.known() &&
+                        end.low - start.high > std::numeric_limits<int32_t>::max();
+  need(!long_one && !(up && end.high < start.low) && !(down && end.low > start.high),
+       fmt::format("{} goes from {} to {} in steps of {}", name, start.low, end.high,
+                   step.low));
+}
+
 void CallChecker::give_number(const KernelSignature& signature, const std::string& name,
                               const Args& args) {
   const auto inputs = static_cast<uint32_t>(signature.inputs.size());
@@ -244,6 +284,14 @@ void CallChecker::give_number(const KernelSignature& signature, const std::strin
       result.kinds = kNumberValue;
   }
   result.computed = true;
+  const auto range = [&](uint32_t i) {
+    return i < inputs ? state(args.Get(i)).range : IntRange{};
+  };
+  result.range = range_of(name, range(0), range(1));
+  if (name == "aten::sym_size.int") {
+    const auto axis = static_cast<uint32_t>(value(args.Get(1)).val_as_Int()->int_val());
+    result.range = {0, state(args.Get(0)).tensor->sizes()->Get(axis)};
+  }
 }
 
 void CallChecker::delegate(const DelegatePort& delegate, const Args& args) {
@@ -298,6 +346,7 @@ void CallChecker::move(int32_t from, int32_t to) {
     target.base = source.base;
   } else {
     target.kinds = source.kinds;
+    target.range = {};  // another move may have come before
     target.computed = true;
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/executorch/int_range.h"
 #include "backends/executorch/kernel_signatures.h"
 #include "backends/executorch/read_parts.h"
 
@@ -43,6 +44,7 @@ class CallChecker {
     bool memory = false;                 ///< of tensors: there is some
     bool constant = false;               ///< of tensors: it is the file's
     bool computed = false;               ///< of numbers: an instruction gave it
+    IntRange range{};                    ///< of ints
     int32_t base = 0;
   };
 
@@ -66,6 +68,7 @@ class CallChecker {
   void check_outs(const KernelSignature& signature, const std::string& name, const Args& args,
                   Effect& effect) const;
   void check_size_call(const Args& args);
+  void check_sequence(const std::string& name, const Args& args) const;
   void give_number(const KernelSignature& signature, const std::string& name, const Args& args);
   void check_argument(const DelegateArgument& argument, int32_t id, const std::string& place) const;
 

@@ -89,8 +89,11 @@ void Instance::load(const std::string& name) {
   SLIPWAY_ASSERT(set);
   clear_errors();
   const HugePages pages;
-  auto method = file_->program().load_method(name.c_str(), &*manager_, nullptr, nullptr, &options_);
-  check(method.error(), fmt::format("{} cannot load the method {}", where_, name), Stage::kLoading);
+  const std::string what = fmt::format("{} cannot load the method {}", where_, name);
+  auto method = guarded(what, [&] {
+    return file_->program().load_method(name.c_str(), &*manager_, nullptr, nullptr, &options_);
+  });
+  check(method.error(), what, Stage::kLoading);
   method_.emplace(std::move(method.get()));
   pages.advise();
 }
@@ -206,6 +209,10 @@ void Instance::check_shapes(std::span<const std::optional<Shape>> known,
 }
 
 void Instance::run(std::span<const View> inputs, std::span<Wanted> outputs) {
+  if (stopped_)
+    throw Error(kInvalid, fmt::format("[executorch] {}: a run of it was stopped half way, need a "
+                                      "new one; open it again",
+                                      where_));
   std::vector<Shape> shapes;
   for (const View& view : inputs) shapes.push_back(view.shape);
   const auto known = shapes_.bind(shapes);
@@ -215,8 +222,11 @@ void Instance::run(std::span<const View> inputs, std::span<Wanted> outputs) {
     if (outline_.inputs[i].kind == PortKind::kTensor) set_input(i, inputs[i], outputs);
   set_outputs(outputs);
   fresh_ = false;
-  check(method_->execute(), fmt::format("{} cannot run {}", where_, outline_.name),
-        Stage::kRunning);
+  const std::string what = fmt::format("{} cannot run {}", where_, outline_.name);
+  stopped_ = true;
+  const et::Error result = guarded(what, [&] { return method_->execute(); });
+  stopped_ = false;
+  check(result, what, Stage::kRunning);
   for (Wanted& wanted : outputs) take_output(wanted);
 }
 

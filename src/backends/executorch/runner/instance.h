@@ -89,6 +89,7 @@ class Instance {
   std::vector<Slot> inputs_, outputs_;
   std::vector<Buffer> buffers_;
   bool fresh_ = true;
+  bool stopped_ = false;  ///< by a failed assert of the runtime
 };
 
 }  // namespace slipway::executorch_runner

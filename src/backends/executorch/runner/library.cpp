@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "runtime/abi.h"
 #include "slipway/error.h"
@@ -16,6 +18,7 @@ namespace {
 using Log = void (*)(int32_t level, const char* text);
 std::atomic<Log> the_log{nullptr};
 thread_local std::string errors;
+thread_local int guards = 0;
 constexpr size_t kMostErrors = 2000;  // bytes; a broken file may have an error for every op
 
 /// What the runtime says while it is loaded is about the machine, and no matter for users.
@@ -25,12 +28,21 @@ void take_message(et_timestamp_t, et_pal_log_level_t level, const char*, const c
   const bool error = level == kError || level == kFatal;
   if (error && errors.size() < kMostErrors) errors += (errors.empty() ? "" : "; ") + text;
   if (const Log log = the_log.load())
-    log(level == kFatal ? abi::kLogWarning : abi::kLogDebug, ("[executorch] " + text).c_str());
+    log(level == kFatal && guards == 0 ? abi::kLogWarning : abi::kLogDebug,
+        ("[executorch] " + text).c_str());
+}
+
+/// The runtime must not go on after this. Threads of its pool have nobody who catches: there it ends
+/// the process.
+[[noreturn]] void take_abort() {
+  if (guards == 0) std::abort();
+  throw Stopped();
 }
 
 /// Before any other file of this library asks for the runtime.
-const bool messages_taken =
-    et::register_pal(et::PalImpl::create(take_message, "slipway_runtime_executorch"));
+const bool hooks_set =
+    et::register_pal(et::PalImpl::create(nullptr, take_abort, nullptr, nullptr, take_message,
+                                         nullptr, nullptr, "slipway_runtime_executorch"));
 
 std::mutex pool_mutex;
 int pool_users = 0;
@@ -67,7 +79,7 @@ const Library& library() {
       made.path = info.dli_fname;
     return made;
   }();
-  (void)messages_taken;
+  (void)hooks_set;
   return library;
 }
 
@@ -97,6 +109,15 @@ PoolUser::PoolUser() {
 PoolUser::~PoolUser() {
   const std::lock_guard lock(pool_mutex);
   --pool_users;
+}
+
+GuardScope::GuardScope() { ++guards; }
+GuardScope::~GuardScope() { --guards; }
+
+void fail_stopped(std::string_view what) {
+  throw Error(kInvalid, fmt::format("[executorch] {}: ExecuTorch stopped: {}; the file is broken, "
+                                    "export it again",
+                                    what, std::exchange(errors, {})));
 }
 
 void clear_errors() { errors.clear(); }
