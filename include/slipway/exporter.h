@@ -39,9 +39,9 @@ class HfExporter {
   /// language model. Batch, prompt length and past length are symbolic under a dynamic
   /// configuration whatever the example's sizes are; cache slots too. Weights are stored once for
   /// all components where the format has files that can share them (ONNX, and ExecuTorch with
-  /// single_file). The settings given here
-  /// travel as generation_config.json, over those of the checkpoint. The model is not run. Throws
-  /// as export_model and decompose_for_generation do, with the component's name.
+  /// single_file). The settings given here travel as generation_config.json, over those of the
+  /// checkpoint. The model is not run. Throws as export_model and decompose_for_generation do, with
+  /// the component's name.
   ExportedModel export_for_generation(const PreTrainedModel& model, const Inputs& inputs,
                                       const ExportConfig& config,
                                       const DecomposeOptions& options = {}) const;
@@ -91,8 +91,8 @@ class OpenVINOExporter final : public HfExporter {
 };
 
 /// Each component is a program with one method, `forward`, and its own weights, or a method of one
-/// program under ExecutorchConfig::single_file. XNNPACK computes
-/// what it can; what was left to other kernels, and why, is logged as information.
+/// program under ExecutorchConfig::single_file. XNNPACK computes what it can; what was left to
+/// other kernels, and why, is logged as information.
 class ExecutorchExporter final : public HfExporter {
  protected:
   ExportedComponent export_program(const PreTrainedModel& model, const Inputs& inputs,
