@@ -59,8 +59,7 @@ CallChecker::CallChecker(const File& file, const fb::ExecutionPlan& plan,
 CallChecker::State CallChecker::first_state(int32_t id) const {
   const fb::EValue& entry = value(id);
   State state{.kinds = kind_of(entry.val_type()), .tensor = entry.val_as_Tensor(), .base = id};
-  if (const auto* number = entry.val_as_Int())
-    state.range = {number->int_val(), number->int_val()};
+  if (const auto* number = entry.val_as_Int()) state.range = {number->int_val(), number->int_val()};
   if (!state.tensor) return state;
   state.dtype = dtype_of(state.tensor->scalar_type()).value();
   const bool placed = state.tensor->allocation_info() != nullptr;
@@ -168,7 +167,8 @@ void CallChecker::check_outs(const KernelSignature& signature, const std::string
   const bool numbers = signature.gives != Gives::kTensors;
   const auto outs = static_cast<uint32_t>(numbers ? 1 : signature.outs);
   const uint32_t least = inputs + outs, most = least + (numbers ? 0 : 1);
-  need(args.size() >= least && args.size() <= most,
+  const bool one_by_one = !numbers && args.size() == least + outs;
+  need((args.size() >= least && args.size() <= most) || one_by_one,
        fmt::format("{} is called with {} arguments, need {}", name, args.size(), most));
   if (signature.gives > Gives::kSecond) {
     effect.writes.push_back(args.Get(inputs));
@@ -193,14 +193,11 @@ void CallChecker::check_outs(const KernelSignature& signature, const std::string
       for (const int32_t item : *value(id).val_as_TensorList()->items()) written(item, place);
   }
   if (args.size() == least) return;
-  const int32_t result = args.Get(least);
-  const auto* list = value(result).val_as_TensorList();
-  const bool same =
-      outs == 1 && !signature.out_list
-          ? result == args.Get(inputs)
-          : outs == 0 ? result == args.Get(0)
-                      : list && std::equal(list->items()->begin(), list->items()->end(),
-                                           effect.writes.begin(), effect.writes.end());
+  // One result, or several as a list; writers of others may name each.
+  std::vector<int32_t> results(args.begin() + least, args.end());
+  const auto* list = value(results[0]).val_as_TensorList();
+  if (list) results.assign(list->items()->begin(), list->items()->end());
+  const bool same = results == effect.writes;
   need(same, fmt::format("the result of {} is not what it writes to", name));
 }
 
@@ -241,8 +238,7 @@ void CallChecker::check_sequence(const std::string& name, const Args& args) cons
   const bool long_one = up && step.high == 1 && end.known() && start.known() &&
                         end.low - start.high > std::numeric_limits<int32_t>::max();
   need(!long_one && !(up && end.high < start.low) && !(down && end.low > start.high),
-       fmt::format("{} goes from {} to {} in steps of {}", name, start.low, end.high,
-                   step.low));
+       fmt::format("{} goes from {} to {} in steps of {}", name, start.low, end.high, step.low));
 }
 
 void CallChecker::give_number(const KernelSignature& signature, const std::string& name,
@@ -284,9 +280,7 @@ void CallChecker::give_number(const KernelSignature& signature, const std::strin
       result.kinds = kNumberValue;
   }
   result.computed = true;
-  const auto range = [&](uint32_t i) {
-    return i < inputs ? state(args.Get(i)).range : IntRange{};
-  };
+  const auto range = [&](uint32_t i) { return i < inputs ? state(args.Get(i)).range : IntRange{}; };
   result.range = range_of(name, range(0), range(1));
   if (name == "aten::sym_size.int") {
     const auto axis = static_cast<uint32_t>(value(args.Get(1)).val_as_Int()->int_val());
@@ -313,16 +307,15 @@ void CallChecker::check_argument(const DelegateArgument& argument, int32_t id,
   const State& given = state(id);
   if (argument.output) check_writable(id, place);
   // XNNPACK gives indices of 32 bits, which the runtime makes 64 bits wide.
-  const bool wide =
-      argument.output && given.dtype == DType::kI64 && argument.dtype == DType::kI32;
+  const bool wide = argument.output && given.dtype == DType::kI64 && argument.dtype == DType::kI32;
   need(wide || argument.dtype == given.dtype,
        fmt::format("{} is {}, the delegate's graph says {}", place, short_name(given.dtype),
                    argument.dtype ? short_name(*argument.dtype) : "another type"));
   const auto& sizes = *given.tensor->sizes();
   const auto& order = *given.tensor->dim_order();
   // A single number has no dimensions in a program, and one in a graph of ExecuTorch's exporter.
-  bool same = sizes.size() == argument.dims.size() ||
-              (sizes.size() == 0 && argument.dims == Shape{1});
+  bool same =
+      sizes.size() == argument.dims.size() || (sizes.size() == 0 && argument.dims == Shape{1});
   for (uint32_t i = 0; same && i < sizes.size(); ++i)
     same = order[i] < sizes.size() && sizes[order[i]] == argument.dims[i];
   need(same, fmt::format("{} is tensor {}, whose sizes are not {}, which the delegate's graph says",
@@ -368,9 +361,10 @@ void CallChecker::free(int32_t id) {
 void CallChecker::finish() const {
   for (const int32_t id : axes_)
     if (state(id).computed)
-      file_.fail(fmt::format("method {}: a dimension of aten::sym_size.int is value {}, which is "
-                             "computed",
-                             quote(method_.name), id));
+      file_.fail(
+          fmt::format("method {}: a dimension of aten::sym_size.int is value {}, which is "
+                      "computed",
+                      quote(method_.name), id));
 }
 
 }  // namespace slipway::executorch::reading

@@ -36,12 +36,14 @@ TEST(ExecutorchCheckCalls, ArgumentsAreOfTheKindsOfTheSchema) {
     });
   };
   EXPECT_EQ(with(2, 2.5), "");  // a Scalar
-  EXPECT_TRUE(contains(with(2, NoneValue{}),
-                       "method \"forward\" instruction 0: argument 2 (alpha) of aten::add.out is "
-                       "value 4, None, need a float or a bool or an int; the file is broken, export "
-                       "it again"));
-  EXPECT_TRUE(contains(with(0, int64_t{1}), "argument 0 (self) of aten::add.out is value 4, an "
-                                            "int, need a tensor"));
+  EXPECT_TRUE(
+      contains(with(2, NoneValue{}),
+               "method \"forward\" instruction 0: argument 2 (alpha) of aten::add.out is "
+               "value 4, None, need a float or a bool or an int; the file is broken, export "
+               "it again"));
+  EXPECT_TRUE(contains(with(0, int64_t{1}),
+                       "argument 0 (self) of aten::add.out is value 4, an "
+                       "int, need a tensor"));
   EXPECT_TRUE(contains(with(1, std::string("w")), "argument 1 (other)"));
   EXPECT_TRUE(contains(with(3, TensorListValue{}), "argument 3 (out) of aten::add.out"));
 }
