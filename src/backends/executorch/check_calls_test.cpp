@@ -105,6 +105,22 @@ TEST(ExecutorchCheckCalls, NumbersAreWhatKernelsMakeOfThem) {
   EXPECT_TRUE(contains(with("executorch_prim::eq", {7, 6}), "a bool, need an int"));
 }
 
+TEST(ExecutorchCheckCalls, StridesAreNotZero) {
+  const auto with = [](int64_t stride) {
+    return said_of(testing::add_program(), [&](Method& m) {
+      const ValueId image = m.add(testing::stored(testing::eighths({1, 2, 4, 4})));
+      const ValueId out = m.add(testing::planned({1, 2, 2, 2})), none = m.constant(NoneValue{});
+      const ValueId two = m.int_list({2, 2}), strides = m.int_list({2, stride});
+      const ValueId zero = m.int_list({0, 0}), flag = m.constant(false);
+      m.instructions.emplace_back(KernelCall{
+          "aten::avg_pool2d", "out", {image, two, strides, zero, flag, flag, none, out, out}});
+    });
+  };
+  EXPECT_EQ(with(2), "");
+  EXPECT_TRUE(contains(with(0), "argument 2 (stride) of aten::avg_pool2d.out is 0, need 1"));
+  EXPECT_TRUE(contains(with(int64_t{1} << 32), "(stride)"));
+}
+
 TEST(ExecutorchCheckCalls, IndicesAreIntegers) {
   Program program = testing::shared_program();
   std::swap(program.methods[0], program.methods[1]);
