@@ -29,7 +29,8 @@ struct Subject {
 /// A file of ExecuTorch's exporter: kernels, a delegate, a buffer, an input updated in place.
 Subject foreign() {
   const fs::path file = fs::path(SLIPWAY_SOURCE_DIR) / "tests/golden/executorch/foreign.pte";
-  return {"foreign", TestFolder::read(file),
+  return {"foreign",
+          TestFolder::read(file),
           {Tensor(DType::kF32, {2, 4}), Tensor(DType::kF32, {2, 3})}};
 }
 
@@ -134,8 +135,8 @@ int count_deaths(const Subject& subject, unsigned seed, int rounds, const fs::pa
     ++deaths;
     const std::string name = fmt::format("{}_{}_{}.pte", subject.name, seed, round);
     std::cerr << name << " ended with status " << status << "\n";
-    if (!keep.empty()) fs::copy_file(folder / "model.pte", keep / name,
-                                     fs::copy_options::overwrite_existing);
+    if (!keep.empty())
+      fs::copy_file(folder / "model.pte", keep / name, fs::copy_options::overwrite_existing);
   }
   std::cerr << fmt::format("{}: {} of {} damaged files were run\n", subject.name, runs, rounds);
   return deaths;

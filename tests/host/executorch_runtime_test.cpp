@@ -277,7 +277,10 @@ executorch::Program sequence_program() {
 TEST_F(ExecutorchRuntime, AnAssertOfAKernelIsAnError) {
   const Session session = open(sequence_program());
   for (int round = 0; round < 2; ++round) {
-    EXPECT_TRUE(contains(error_of(kInvalid, [&] { session.run({{"x", counted({2, 4})}}); }),
+    EXPECT_TRUE(contains(error_of(kInvalid,
+                                  [&] {
+                                    session.run({{"x", counted({2, 4})}});
+                                  }),
                          "numel should be non-negative"));
     EXPECT_EQ(session.run({{"x", counted({1, 4})}})[0].second.numel(), 0);
   }

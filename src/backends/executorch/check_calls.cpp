@@ -2,8 +2,6 @@
 #include "backends/executorch/check_calls.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "base/json.h"
 
@@ -59,8 +57,7 @@ CallChecker::CallChecker(const File& file, const fb::ExecutionPlan& plan,
 CallChecker::State CallChecker::first_state(int32_t id) const {
   const fb::EValue& entry = value(id);
   State state{.kinds = kind_of(entry.val_type()), .tensor = entry.val_as_Tensor(), .base = id};
-  if (const auto* number = entry.val_as_Int())
-    state.range = {number->int_val(), number->int_val()};
+  if (const auto* number = entry.val_as_Int()) state.range = {number->int_val(), number->int_val()};
   if (!state.tensor) return state;
   state.dtype = dtype_of(state.tensor->scalar_type()).value();
   const bool placed = state.tensor->allocation_info() != nullptr;
@@ -133,19 +130,7 @@ CallChecker::Effect CallChecker::kernel(const std::string& name, const Args& arg
         if (item >= 0) effect.reads.push_back(item);
   }
   check_outs(*signature, name, args, effect);
-  if (name == "aten::sym_size.int") check_size_call(args);
-  if (name == "aten::embedding.out") {  // aborts for others
-    const DType dtype = state(args.Get(1)).dtype;
-    need(dtype == DType::kI64 || dtype == DType::kI32,
-         fmt::format("argument 1 (indices) of {} is {}, need i64 or i32", name, short_name(dtype)));
-  }
-  if (name.starts_with("aten::arange.")) check_sequence(name, args);
-  if (signature->divisor >= 0) {
-    const int32_t id = args.Get(static_cast<uint32_t>(signature->divisor));
-    const auto* number = value(id).val_as_Int();
-    need(state(id).computed || !number || number->int_val() != 0,
-         fmt::format("{} divides by 0", name));
-  }
+  check_numbers(*signature, name, args);
   if (signature->gives == Gives::kTensors)
     for (size_t i = 0, count = effect.writes.size(); i < count; ++i)
       if (const int32_t base = state(effect.writes[i]).base; base != effect.writes[i])
@@ -168,7 +153,8 @@ void CallChecker::check_outs(const KernelSignature& signature, const std::string
   const bool numbers = signature.gives != Gives::kTensors;
   const auto outs = static_cast<uint32_t>(numbers ? 1 : signature.outs);
   const uint32_t least = inputs + outs, most = least + (numbers ? 0 : 1);
-  need(args.size() >= least && args.size() <= most,
+  const bool one_by_one = !numbers && args.size() == least + outs;
+  need((args.size() >= least && args.size() <= most) || one_by_one,
        fmt::format("{} is called with {} arguments, need {}", name, args.size(), most));
   if (signature.gives > Gives::kSecond) {
     effect.writes.push_back(args.Get(inputs));
@@ -193,105 +179,12 @@ void CallChecker::check_outs(const KernelSignature& signature, const std::string
       for (const int32_t item : *value(id).val_as_TensorList()->items()) written(item, place);
   }
   if (args.size() == least) return;
-  const int32_t result = args.Get(least);
-  const auto* list = value(result).val_as_TensorList();
-  const bool same =
-      outs == 1 && !signature.out_list
-          ? result == args.Get(inputs)
-          : outs == 0 ? result == args.Get(0)
-                      : list && std::equal(list->items()->begin(), list->items()->end(),
-                                           effect.writes.begin(), effect.writes.end());
+  // One result, or several as a list; writers of others may name each.
+  std::vector<int32_t> results(args.begin() + least, args.end());
+  const auto* list = value(results[0]).val_as_TensorList();
+  if (list) results.assign(list->items()->begin(), list->items()->end());
+  const bool same = results == effect.writes;
   need(same, fmt::format("the result of {} is not what it writes to", name));
-}
-
-/// The kernel aborts where there is no such dimension.
-void CallChecker::check_size_call(const Args& args) {
-  const int32_t axis = args.Get(1);
-  const int64_t number = value(axis).val_as_Int() ? value(axis).val_as_Int()->int_val() : -1;
-  const int64_t rank = state(args.Get(0)).tensor->sizes()->size();
-  need(number >= 0 && number < rank,
-       fmt::format("argument 1 (dim) of aten::sym_size.int is {}, tensor {} has {} dimensions",
-                   number, args.Get(0), rank));
-  axes_.push_back(axis);
-}
-
-/// The kernel aborts for a length that 32 bits do not hold.
-void CallChecker::check_sequence(const std::string& name, const Args& args) const {
-  constexpr int64_t kMost = int64_t{1} << 40;  // more than any tensor; a bound may be too high
-  const bool from_zero = name == "aten::arange.out";
-  const auto range = [&](uint32_t i) -> IntRange {
-    const int32_t id = args.Get(i);
-    if (const auto* real = value(id).val_as_Double(); real && !state(id).computed) {
-      need(std::abs(real->double_val()) <= static_cast<double>(kMost),
-           fmt::format("argument {} of {} is {}", i, name, real->double_val()));
-      return {};
-    }
-    const IntRange found = state(id).range;
-    need(!found.known() || (found.low >= -kMost && found.high <= kMost),
-         fmt::format("argument {} of {} is {} to {}", i, name, found.low, found.high));
-    return found;
-  };
-  const IntRange start = from_zero ? IntRange{0, 0} : range(0), end = range(from_zero ? 0 : 1);
-  const IntRange step = from_zero ? IntRange{1, 1} : range(2);
-  const auto* real_step = from_zero ? nullptr : value(args.Get(2)).val_as_Double();
-  need((step.low != 0 || step.high != 0) && !(real_step && real_step->double_val() == 0),
-       fmt::format("{} has a step of 0", name));
-  const bool up = step.low > 0, down = step.high < 0;
-  // The least length with a step of 1; what is known is checked to be below kMost.
-  const bool long_one = up && step.high == 1 && end.known() && start.known() &&
-                        end.low - start.high > std::numeric_limits<int32_t>::max();
-  need(!long_one && !(up && end.high < start.low) && !(down && end.low > start.high),
-       fmt::format("{} goes from {} to {} in steps of {}", name, start.low, end.high,
-                   step.low));
-}
-
-void CallChecker::give_number(const KernelSignature& signature, const std::string& name,
-                              const Args& args) {
-  const auto inputs = static_cast<uint32_t>(signature.inputs.size());
-  State& result = state(args.Get(inputs));
-  need(!(result.kinds & ~(kNumberValue | kNoneValue)),
-       fmt::format("the result of {} is value {}, {}, need a number", name, args.Get(inputs),
-                   describe(result.kinds)));
-  switch (signature.gives) {
-    case Gives::kInt:
-      result.kinds = kIntValue;
-      break;
-    case Gives::kDouble:
-      result.kinds = kDoubleValue;
-      break;
-    case Gives::kBool:
-      result.kinds = kBoolValue;
-      break;
-    case Gives::kElement: {
-      const DType dtype = state(args.Get(0)).dtype;
-      result.kinds = kIntValue;
-      if (dtype == DType::kBool) result.kinds = kBoolValue;
-      if (is_floating(dtype)) result.kinds = kDoubleValue;
-      break;
-    }
-    case Gives::kArithmetic: {
-      bool real = false, whole = true;
-      for (uint32_t i = 0; i < inputs; ++i) {
-        real = real || state(args.Get(i)).kinds == kDoubleValue;
-        whole = whole && state(args.Get(i)).kinds == kIntValue;
-      }
-      result.kinds = kNumberValue;
-      if (real) result.kinds = kDoubleValue;
-      if (whole) result.kinds = kIntValue;
-      break;
-    }
-    default:
-      result.kinds = kNumberValue;
-  }
-  result.computed = true;
-  const auto range = [&](uint32_t i) {
-    return i < inputs ? state(args.Get(i)).range : IntRange{};
-  };
-  result.range = range_of(name, range(0), range(1));
-  if (name == "aten::sym_size.int") {
-    const auto axis = static_cast<uint32_t>(value(args.Get(1)).val_as_Int()->int_val());
-    result.range = {0, state(args.Get(0)).tensor->sizes()->Get(axis)};
-  }
 }
 
 void CallChecker::delegate(const DelegatePort& delegate, const Args& args) {
@@ -313,16 +206,15 @@ void CallChecker::check_argument(const DelegateArgument& argument, int32_t id,
   const State& given = state(id);
   if (argument.output) check_writable(id, place);
   // XNNPACK gives indices of 32 bits, which the runtime makes 64 bits wide.
-  const bool wide =
-      argument.output && given.dtype == DType::kI64 && argument.dtype == DType::kI32;
+  const bool wide = argument.output && given.dtype == DType::kI64 && argument.dtype == DType::kI32;
   need(wide || argument.dtype == given.dtype,
        fmt::format("{} is {}, the delegate's graph says {}", place, short_name(given.dtype),
                    argument.dtype ? short_name(*argument.dtype) : "another type"));
   const auto& sizes = *given.tensor->sizes();
   const auto& order = *given.tensor->dim_order();
   // A single number has no dimensions in a program, and one in a graph of ExecuTorch's exporter.
-  bool same = sizes.size() == argument.dims.size() ||
-              (sizes.size() == 0 && argument.dims == Shape{1});
+  bool same =
+      sizes.size() == argument.dims.size() || (sizes.size() == 0 && argument.dims == Shape{1});
   for (uint32_t i = 0; same && i < sizes.size(); ++i)
     same = order[i] < sizes.size() && sizes[order[i]] == argument.dims[i];
   need(same, fmt::format("{} is tensor {}, whose sizes are not {}, which the delegate's graph says",
@@ -363,14 +255,6 @@ void CallChecker::free(int32_t id) {
            !contains(plan_.inputs(), id) && !contains(plan_.outputs(), id),
        fmt::format("value {} is freed, which has no memory of its own", id));
   state(id).memory = false;
-}
-
-void CallChecker::finish() const {
-  for (const int32_t id : axes_)
-    if (state(id).computed)
-      file_.fail(fmt::format("method {}: a dimension of aten::sym_size.int is value {}, which is "
-                             "computed",
-                             quote(method_.name), id));
 }
 
 }  // namespace slipway::executorch::reading

@@ -67,6 +67,9 @@ class CallChecker {
   void check_writable(int32_t id, const std::string& place) const;
   void check_outs(const KernelSignature& signature, const std::string& name, const Args& args,
                   Effect& effect) const;
+  void check_numbers(const KernelSignature& signature, const std::string& name, const Args& args);
+  void check_counts(const KernelSignature& signature, const std::string& name,
+                    const Args& args) const;
   void check_size_call(const Args& args);
   void check_sequence(const std::string& name, const Args& args) const;
   void give_number(const KernelSignature& signature, const std::string& name, const Args& args);

@@ -36,12 +36,14 @@ TEST(ExecutorchCheckCalls, ArgumentsAreOfTheKindsOfTheSchema) {
     });
   };
   EXPECT_EQ(with(2, 2.5), "");  // a Scalar
-  EXPECT_TRUE(contains(with(2, NoneValue{}),
-                       "method \"forward\" instruction 0: argument 2 (alpha) of aten::add.out is "
-                       "value 4, None, need a float or a bool or an int; the file is broken, export "
-                       "it again"));
-  EXPECT_TRUE(contains(with(0, int64_t{1}), "argument 0 (self) of aten::add.out is value 4, an "
-                                            "int, need a tensor"));
+  EXPECT_TRUE(
+      contains(with(2, NoneValue{}),
+               "method \"forward\" instruction 0: argument 2 (alpha) of aten::add.out is "
+               "value 4, None, need a float or a bool or an int; the file is broken, export "
+               "it again"));
+  EXPECT_TRUE(contains(with(0, int64_t{1}),
+                       "argument 0 (self) of aten::add.out is value 4, an "
+                       "int, need a tensor"));
   EXPECT_TRUE(contains(with(1, std::string("w")), "argument 1 (other)"));
   EXPECT_TRUE(contains(with(3, TensorListValue{}), "argument 3 (out) of aten::add.out"));
 }
@@ -101,6 +103,22 @@ TEST(ExecutorchCheckCalls, NumbersAreWhatKernelsMakeOfThem) {
                        "an item of argument 1 (size) of executorch_prim::et_view.default is value "
                        "8, a float, need an int"));
   EXPECT_TRUE(contains(with("executorch_prim::eq", {7, 6}), "a bool, need an int"));
+}
+
+TEST(ExecutorchCheckCalls, StridesAreNotZero) {
+  const auto with = [](int64_t stride) {
+    return said_of(testing::add_program(), [&](Method& m) {
+      const ValueId image = m.add(testing::stored(testing::eighths({1, 2, 4, 4})));
+      const ValueId out = m.add(testing::planned({1, 2, 2, 2})), none = m.constant(NoneValue{});
+      const ValueId two = m.int_list({2, 2}), strides = m.int_list({2, stride});
+      const ValueId zero = m.int_list({0, 0}), flag = m.constant(false);
+      m.instructions.emplace_back(KernelCall{
+          "aten::avg_pool2d", "out", {image, two, strides, zero, flag, flag, none, out, out}});
+    });
+  };
+  EXPECT_EQ(with(2), "");
+  EXPECT_TRUE(contains(with(0), "argument 2 (stride) of aten::avg_pool2d.out is 0, need 1"));
+  EXPECT_TRUE(contains(with(int64_t{1} << 32), "(stride)"));
 }
 
 TEST(ExecutorchCheckCalls, IndicesAreIntegers) {

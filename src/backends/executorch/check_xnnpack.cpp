@@ -18,16 +18,12 @@ namespace xnn = fb_xnnpack;
 using U = xnn::XNodeUnion;
 using Numbers = flatbuffers::Vector<uint32_t>;
 
-// XNN_FLAG_*: what exporters set. Others change how XNNPACK reads its data.
-constexpr uint32_t kTransposes = 1, kAlignsCorners = 8, kKeepsDims = 64;
-constexpr uint32_t kMost = 1u << 24;  // of a padding, a kernel's or an image's size
+template <class T>
+const T& as(const xnn::XNode& node) {
+  return *static_cast<const T*>(node.xnode_union());
+}
 
-struct Ports {
-  std::vector<uint32_t> inputs, outputs;
-  uint32_t flags = 0;
-  uint32_t allowed_flags = 0;
-  bool bias = false;  ///< the last input may be absent
-};
+constexpr uint32_t kMost = 1u << 24;  // of a padding, a kernel's or an image's size
 
 class Nodes {
  public:
@@ -38,7 +34,7 @@ class Nodes {
 
   void check(const xnn::XNode& node, size_t index) {
     name_ = fmt::format("node {} ({})", index, xnn::EnumNameXNodeUnion(node.xnode_union_type()));
-    const Ports ports = ports_of(node);
+    const XnnPorts ports = ports_of(node);
     need(!(ports.flags & ~ports.allowed_flags), "has flags that no exporter sets");
     inputs_.clear();
     for (size_t i = 0; i < ports.inputs.size(); ++i) {
@@ -71,12 +67,8 @@ class Nodes {
                                         where_, name_, what));
   }
 
-  template <class T>
-  static const T& as(const xnn::XNode& node) {
-    return *static_cast<const T*>(node.xnode_union());
-  }
   const XnnValue& in(size_t i) const { return *inputs_[i]; }
-  const XnnValue& out(const Ports& ports, size_t i = 0) const {
+  const XnnValue& out(const XnnPorts& ports, size_t i = 0) const {
     need(values_.contains(ports.outputs[i]), "has no output");
     return values_.at(ports.outputs[i]);
   }
@@ -88,15 +80,14 @@ class Nodes {
     need(size > 0 && size <= kMost, fmt::format("has {} of {}", what, size));
   }
 
-  static Ports ports_of(const xnn::XNode& node);
-  void check_shapes(const xnn::XNode& node, const Ports& ports) const;
-  void check_layer(const Ports& ports) const;
-  void check_convolution(const xnn::XNode& node, const Ports& ports) const;
-  void check_pooling(const xnn::_XNNPooling2D& pool, const Ports& ports) const;
+  void check_shapes(const xnn::XNode& node, const XnnPorts& ports) const;
+  void check_layer(const XnnPorts& ports) const;
+  void check_convolution(const xnn::XNode& node, const XnnPorts& ports) const;
+  void check_pooling(const xnn::_XNNPooling2D& pool, const XnnPorts& ports) const;
   void check_transpose(const Numbers* perm) const;
   void check_slice(const Numbers* offsets, const Numbers* sizes) const;
   void check_pads(const xnn::XNNStaticConstantPad& pad) const;
-  void check_concatenation(uint32_t axis, const Ports& ports) const;
+  void check_concatenation(uint32_t axis, const XnnPorts& ports) const;
 
   const XnnValues& values_;
   const std::string& where_;
@@ -105,83 +96,7 @@ class Nodes {
   std::vector<const XnnValue*> inputs_;
 };
 
-Ports Nodes::ports_of(const xnn::XNode& node) {
-  const auto unary = [](const auto& n, uint32_t flags = 0) {
-    return Ports{{n.input_id()}, {n.output_id()}, n.flags(), flags};
-  };
-  const auto binary = [](const xnn::_XNNNode2x1& n, uint32_t flags = 0) {
-    return Ports{{n.input1_id(), n.input2_id()}, {n.output_id()}, n.flags(), flags};
-  };
-  const auto layer = [](const auto& n, uint32_t flags) {
-    return Ports{{n.input1_id(), n.filter_id(), n.bias_id()}, {n.output_id()}, n.flags(), flags,
-                 true};
-  };
-  const auto joined = [](const xnn::_XNNCat& n, size_t count) {
-    std::vector<uint32_t> ids{n.input1_id(), n.input2_id(), n.input3_id(), n.input4_id(),
-                              n.input5_id()};
-    ids.resize(count);
-    return Ports{std::move(ids), {n.output_id()}, n.flags(), 0};
-  };
-  switch (node.xnode_union_type()) {
-    case U::XNNAdd:
-    case U::XNNSubtract:
-    case U::XNNMultiply:
-    case U::XNNDiv:
-    case U::XNNMinimum:
-    case U::XNNMaximum:
-    case U::XNNPReLU:
-      return binary(as<xnn::_XNNNode2x1>(node));
-    case U::XNNBatchMatrixMultiply:
-      return binary(as<xnn::_XNNNode2x1>(node), kTransposes);
-    case U::XNNFullyConnected:
-      return layer(as<xnn::XNNFullyConnected>(node), kTransposes);
-    case U::XNNConv2d:
-    case U::XNNDepthwiseConv2d:
-    case U::XNNConvTranspose2d:
-      return layer(as<xnn::_XNNNodeConv>(node), 0);
-    case U::XNNAvgPooling2d:
-    case U::XNNMaxPooling2d:
-      return unary(as<xnn::_XNNPooling2D>(node), kKeepsDims);
-    case U::XNNArgMaxPooling2d: {
-      const auto& n = as<xnn::XNNArgMaxPooling2d>(node);
-      return {{n.input_id()}, {n.output_value_id(), n.output_index_id()}, n.flags(), kKeepsDims};
-    }
-    case U::XNNStaticTranspose:
-      return unary(as<xnn::XNNStaticTranspose>(node));
-    case U::XNNStaticResizeBilinear2D:
-      return unary(as<xnn::XNNStaticResizeBilinear2D>(node), kAlignsCorners);
-    case U::XNNStaticConstantPad:
-      return unary(as<xnn::XNNStaticConstantPad>(node));
-    case U::XNNStaticReshape:
-      return unary(as<xnn::XNNStaticReshape>(node));
-    case U::XNNStaticSlice:
-      return unary(as<xnn::XNNStaticSlice>(node));
-    case U::XNNLeakyReLU:
-      return unary(as<xnn::XNNLeakyReLU>(node));
-    case U::XNNELU:
-      return unary(as<xnn::XNNELU>(node));
-    case U::XNNConcatenate2:
-      return joined(as<xnn::_XNNCat>(node), 2);
-    case U::XNNConcatenate3:
-      return joined(as<xnn::_XNNCat>(node), 3);
-    case U::XNNConcatenate4:
-      return joined(as<xnn::_XNNCat>(node), 4);
-    case U::XNNConcatenate5:
-      return joined(as<xnn::_XNNCat>(node), 5);
-    case U::XNNScaledDotProductAttention: {
-      const auto& n = as<xnn::XNNScaledDotProductAttention>(node);
-      return {{n.query_id(), n.key_id(), n.value_id(), n.scale_id(), n.mask_id()},
-              {n.output_id()},
-              n.flags()};
-    }
-    case U::XNNGlobalAvgPooling2d:
-      return unary(as<xnn::_XNNNode1x1>(node), kKeepsDims);
-    default:
-      return unary(as<xnn::_XNNNode1x1>(node));
-  }
-}
-
-void Nodes::check_shapes(const xnn::XNode& node, const Ports& ports) const {
+void Nodes::check_shapes(const xnn::XNode& node, const XnnPorts& ports) const {
   const auto same_rank = [&] { need_rank(out(ports), in(0).rank()); };
   switch (node.xnode_union_type()) {
     case U::XNNFullyConnected:
@@ -196,8 +111,8 @@ void Nodes::check_shapes(const xnn::XNode& node, const Ports& ports) const {
     case U::XNNArgMaxPooling2d: {
       const auto& pool = as<xnn::XNNArgMaxPooling2d>(node);
       need_rank(in(0), 4);
-      for (const uint32_t padding : {pool.padding_top(), pool.padding_right(),
-                                     pool.padding_bottom(), pool.padding_left()})
+      for (const uint32_t padding :
+           {pool.padding_top(), pool.padding_right(), pool.padding_bottom(), pool.padding_left()})
         need(padding <= kMost, "has a padding that is too large");
       need_size(pool.pooling_height(), "a height");
       return need_size(pool.pooling_width(), "a width");
@@ -257,9 +172,9 @@ void Nodes::check_shapes(const xnn::XNode& node, const Ports& ports) const {
   }
 }
 
-void Nodes::check_layer(const Ports& ports) const {
+void Nodes::check_layer(const XnnPorts& ports) const {
   need_rank(in(1), 2);
-  const bool transposed = ports.flags & kTransposes;
+  const bool transposed = ports.flags & kXnnTransposes;
   const uint32_t from = in(1).dim(transposed ? 0 : 1), to = in(1).dim(transposed ? 1 : 0);
   need(from > 0 && to > 0 && in(0).rank() > 0 && in(0).last() == from && out(ports).rank() > 0 &&
            out(ports).last() == to,
@@ -268,7 +183,7 @@ void Nodes::check_layer(const Ports& ports) const {
   need(!inputs_[2] || in(2).elements() == to, "has a bias of another size");
 }
 
-void Nodes::check_convolution(const xnn::XNode& node, const Ports& ports) const {
+void Nodes::check_convolution(const xnn::XNode& node, const XnnPorts& ports) const {
   const auto& n = as<xnn::_XNNNodeConv>(node);
   need_size(n.kernel_height(), "a kernel"), need_size(n.kernel_width(), "a kernel");
   need_size(n.subsampling_height(), "a stride"), need_size(n.subsampling_width(), "a stride");
@@ -289,13 +204,13 @@ void Nodes::check_convolution(const xnn::XNode& node, const Ports& ports) const 
   const uint64_t filter[] = {depthwise ? 1 : to, n.kernel_height(), n.kernel_width(),
                              depthwise ? to : n.group_input_channels()};
   for (uint32_t i = 0; i < 4; ++i)
-    need(in(1).dim(i) == filter[i], fmt::format("has a filter of {} in dimension {}, needs {}",
-                                                in(1).dim(i), i, filter[i]));
+    need(in(1).dim(i) == filter[i],
+         fmt::format("has a filter of {} in dimension {}, needs {}", in(1).dim(i), i, filter[i]));
   need(!depthwise || n.group_input_channels() == 1, "reads several channels in a group");
   need(!inputs_[2] || in(2).elements() == to, "has a bias of another size");
 }
 
-void Nodes::check_pooling(const xnn::_XNNPooling2D& n, const Ports& ports) const {
+void Nodes::check_pooling(const xnn::_XNNPooling2D& n, const XnnPorts& ports) const {
   need_rank(in(0), 4), need_rank(out(ports), 4);
   need_size(n.pooling_height(), "a height"), need_size(n.pooling_width(), "a width");
   need_size(n.stride_height(), "a stride"), need_size(n.stride_width(), "a stride");
@@ -329,7 +244,7 @@ void Nodes::check_pads(const xnn::XNNStaticConstantPad& n) const {
   }
 }
 
-void Nodes::check_concatenation(uint32_t axis, const Ports& ports) const {
+void Nodes::check_concatenation(uint32_t axis, const XnnPorts& ports) const {
   const uint32_t rank = in(0).rank();
   need(axis < rank, fmt::format("has no dimension {}", axis));
   for (const XnnValue* input : inputs_) need_rank(*input, rank);

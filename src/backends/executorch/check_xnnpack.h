@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "xnnpack/schema_generated.h"
 
@@ -23,6 +24,19 @@ struct XnnValue {
 
 /// By the numbers that nodes name them with.
 using XnnValues = std::map<uint32_t, XnnValue>;
+
+constexpr uint32_t kXnnTransposes = 1;  ///< XNN_FLAG_TRANSPOSE_WEIGHTS
+
+/// The values that a node names.
+struct XnnPorts {
+  std::vector<uint32_t> inputs{}, outputs{};
+  uint32_t flags = 0;
+  uint32_t allowed_flags = 0;  ///< XNN_FLAG_* that exporters set: others change what data mean
+  bool bias = false;           ///< the last input may be absent
+};
+
+/// Of a node of a kind that the schema has.
+XnnPorts ports_of(const fb_xnnpack::XNode& node);
 
 /// Checks that nodes read what is there by then, write every value once, and have attributes that
 /// fit their values: XNNPACK checks some of this, and crashes on the rest. Throws Error{kInvalid}

@@ -87,9 +87,8 @@ Program convolution() {
 
 TEST(ExecutorchCheckXnnpack, ConvolutionsFitTheirFilters) {
   const auto with = [](const std::function<void(xnnpack::Window&)>& change) {
-    return said_of(convolution(), [&](Graph& g) {
-      change(std::get<xnnpack::Window>(g.nodes[0].attributes));
-    });
+    return said_of(convolution(),
+                   [&](Graph& g) { change(std::get<xnnpack::Window>(g.nodes[0].attributes)); });
   };
   EXPECT_EQ(with([](auto&) {}), "");
   EXPECT_TRUE(contains(with([](auto& w) { w.groups = 0; }), "(XNNConv2d) has groups of 0"));

@@ -41,8 +41,7 @@ ValueKinds kinds_of(const SchemaArg& arg) {
 
 KernelSignature signature_of(const Op& op) {
   KernelSignature signature;
-  for (const SchemaArg& arg : op.schema.args)
-    signature.inputs.push_back({arg.name, kinds_of(arg)});
+  for (const SchemaArg& arg : op.schema.args) signature.inputs.push_back({arg.name, kinds_of(arg)});
   signature.out_list = op.schema.variadic_output;
   if (!writes_in_place(op)) signature.outs = static_cast<size_t>(op.schema.num_outputs);
   return signature;
@@ -125,10 +124,17 @@ Table make_table() {
 }  // namespace
 
 std::string describe(ValueKinds kinds) {
-  constexpr std::array kNames{"None",         "an int",   "a bool",
-                              "a float",      "a tensor", "a string",
-                              "a list of ints", "a list of tensors", "a list of floats",
-                              "a list of bools", "a list of optional tensors"};
+  constexpr std::array kNames{"None",
+                              "an int",
+                              "a bool",
+                              "a float",
+                              "a tensor",
+                              "a string",
+                              "a list of ints",
+                              "a list of tensors",
+                              "a list of floats",
+                              "a list of bools",
+                              "a list of optional tensors"};
   std::string text, none;
   for (size_t bit = kNames.size(); bit-- > 0;)
     if (kinds & 1 << bit) text += (text.empty() ? "" : " or ") + std::string(kNames[bit]);

@@ -30,9 +30,9 @@ std::string describe(ValueKinds kinds);
 
 /// What a kernel leaves in the value behind its arguments.
 enum class Gives : uint8_t {
-  kTensors,     ///< tensors: it writes to values that are tensors before
-  kSecond,      ///< nothing: its second argument becomes a view of the first
-  kInt,         ///< numbers take the place of the value
+  kTensors,  ///< tensors: it writes to values that are tensors before
+  kSecond,   ///< nothing: its second argument becomes a view of the first
+  kInt,      ///< numbers take the place of the value
   kDouble,
   kBool,
   kElement,     ///< a number of the first argument's element type
@@ -47,9 +47,9 @@ struct KernelSignature {
   };
   std::vector<Input> inputs;
   Gives gives = Gives::kTensors;
-  size_t outs = 0;         ///< tensors behind the inputs; 0 for a kernel that writes to its first
-  bool out_list = false;   ///< one list of tensors in their place
-  int divisor = -1;        ///< the input that must not be the int 0: the processor would trap
+  size_t outs = 0;        ///< tensors behind the inputs; 0 for a kernel that writes to its first
+  bool out_list = false;  ///< one list of tensors in their place
+  int divisor = -1;       ///< the input that must not be the int 0: the processor would trap
 };
 
 /// The signature of a kernel that the release's libraries register: "aten::add.out". Null for any

@@ -57,7 +57,7 @@ struct DelegatePort {
   /// Of XNNPACK: it does not work with the runtime's cache of packed weights: static data are read
   /// while it runs, not only packed when it is loaded, or have 16 bits.
   bool breaks_weight_cache = false;
-  uint32_t externals = 0;           ///< of XNNPACK: the least arguments of a call
+  uint32_t externals = 0;                     ///< of XNNPACK: the least arguments of a call
   std::vector<DelegateArgument> arguments{};  ///< of XNNPACK
 };
 

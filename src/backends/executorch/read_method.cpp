@@ -148,7 +148,9 @@ class MethodReader {
     const auto kind = [&](int64_t item) { return value(item).val_type(); };
     // The runtime looks tensors up while it makes the list.
     const auto before = [&](int64_t item) { return item < static_cast<int64_t>(id); };
-    const auto wrong = [&] { fail(fmt::format("list {} has an element of another kind, or of a later place", id)); };
+    const auto wrong = [&] {
+      fail(fmt::format("list {} has an element of another kind, or of a later place", id));
+    };
     if (const auto* list = entry.val_as_IntList()) {
       need(list->items(), fmt::format("list {} is missing", id));
       file_.need_aligned(list->items());
@@ -161,9 +163,9 @@ class MethodReader {
     } else if (const auto* some = entry.val_as_OptionalTensorList()) {
       need(some->items(), fmt::format("list {} is missing", id));
       for (const int32_t item : *some->items())
-        if (item != -1 && ((kind(item) != fb::KernelTypes::Tensor &&
-                            kind(item) != fb::KernelTypes::Null) ||
-                           !before(item)))
+        if (item != -1 &&
+            ((kind(item) != fb::KernelTypes::Tensor && kind(item) != fb::KernelTypes::Null) ||
+             !before(item)))
           wrong();
     } else if (const auto* reals = entry.val_as_DoubleList()) {
       need(reals->items(), fmt::format("list {} is missing", id));

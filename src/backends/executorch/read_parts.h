@@ -29,10 +29,11 @@ struct File {
     if (!condition) fail(std::string(what));
   }
 
-  /// Numbers of 8 bytes, whose place the verifier does not check.
+  /// Numbers of 8 bytes, whose place the verifier does not check. Writers put no list of none at a
+  /// multiple of 8.
   template <class T>
   void need_aligned(const flatbuffers::Vector<T>* list) const {
-    need(list == nullptr || reinterpret_cast<uintptr_t>(list->Data()) % sizeof(T) == 0,
+    need(!list || list->size() == 0 || reinterpret_cast<uintptr_t>(list->Data()) % sizeof(T) == 0,
          "a list of numbers is not aligned");
   }
   /// Throws for a number that is out of range; checks that the bytes are there.

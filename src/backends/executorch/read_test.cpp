@@ -189,6 +189,16 @@ TEST(ExecutorchRead, NamesFilesOfOthersByTreeSpecs) {
   EXPECT_EQ(names(forward.inputs), (std::vector<std::string>{"a", "b"}));
 }
 
+TEST(ExecutorchRead, EmptyListsLieAnywhere) {
+  for (size_t length = 0; length < 16; ++length) {
+    Program program = testing::add_program();
+    program.methods[0].add(std::string(length, 'x'));
+    program.methods[0].add(IntListValue{});
+    program.methods[0].add(DoubleListValue{});
+    EXPECT_EQ(read(written(program)).methods.size(), 1u) << length;
+  }
+}
+
 TEST(ExecutorchRead, RefusesCutFiles) {
   for (const auto& make : {testing::shared_program, testing::buffer_program}) {
     const std::vector<std::byte> bytes = written(make());

@@ -32,8 +32,8 @@ void take_message(et_timestamp_t, et_pal_log_level_t level, const char*, const c
         ("[executorch] " + text).c_str());
 }
 
-/// The runtime must not go on after this. Threads of its pool have nobody who catches: there it ends
-/// the process.
+/// The runtime must not go on after this. Threads of its pool have nobody who catches: there it
+/// ends the process.
 [[noreturn]] void take_abort() {
   if (guards == 0) std::abort();
   throw Stopped();

@@ -56,10 +56,10 @@ void clear_errors();
 /// it since clear_errors().
 void check(et::Error error, std::string_view what, Stage stage);
 
-/// Calls the runtime. An assert of it that fails in this thread ends the call, not the process, with
-/// Error{kInvalid} like one of check(): some kernels find out only while they run that a file asks
-/// for more elements than 32 bits count. The runtime makes an error of its own of what a kernel
-/// throws; what else was called is unusable afterwards.
+/// Calls the runtime. An assert of it that fails in this thread ends the call, not the process,
+/// with Error{kInvalid} like one of check(): some kernels find out only while they run that a file
+/// asks for more elements than 32 bits count. The runtime makes an error of its own of what a
+/// kernel throws; what else was called is unusable afterwards.
 template <class Call>
 auto guarded(std::string_view what, Call call) {
   const GuardScope scope;
