@@ -56,7 +56,10 @@ TEST(CaseSizes, AutoIsWhatOthersSayOfTheSameSize) {
     const ExportedModel exported = export_bert(shapes);
     for (const char* input : {"input_ids", "attention_mask", "token_type_ids"})
       EXPECT_EQ(dims_of(exported, input), (std::vector<std::string>{"batch_size", "tokens"}));
-    EXPECT_TRUE(contains(error_of(kInvalid, [&] { exported({{"input_ids", token_ids(2, 17)}}); }),
+    EXPECT_TRUE(contains(error_of(kInvalid,
+                                  [&] {
+                                    exported({{"input_ids", token_ids(2, 17)}});
+                                  }),
                          "17"));
   }
 }
