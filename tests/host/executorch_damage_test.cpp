@@ -159,8 +159,8 @@ void search(const Subject& subject, int rounds) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST(ExecutorchDamage, FilesOfOthersEndNoProcess) { search(foreign(), 2000); }
-TEST(ExecutorchDamage, OurFilesEndNoProcess) { search(llama(), 2000); }
+TEST(ExecutorchDamage, FilesOfOthersEndNoProcess) { search(foreign(), 1500); }
+TEST(ExecutorchDamage, OurFilesEndNoProcess) { search(llama(), 1500); }
 
 }  // namespace
 }  // namespace slipway
