@@ -10,12 +10,12 @@
 
 namespace slipway {
 
-BatchState::BatchState(std::shared_ptr<const Decoder> decoder)
-    : decoder_(std::move(decoder)), prompt_(decoder_->prompt) {
+BatchState::BatchState(std::shared_ptr<const Decoder> decoder, std::optional<int64_t> slots)
+    : decoder_(std::move(decoder)), slots_(slots), prompt_(decoder_->prompt) {
   if (!decoder_->one_graph) step_.emplace(decoder_->step);
 }
 
-BatchState::BatchState(const BatchState& other) : BatchState(other.decoder_) {
+BatchState::BatchState(const BatchState& other) : BatchState(other.decoder_, other.slots_) {
   other.check_usable();
   rows_ = other.rows_;
 }
@@ -34,6 +34,16 @@ void check_rows(const DecoderGraph& graph, int64_t rows) {
 }
 
 }  // namespace
+
+std::optional<int64_t> BatchState::max_length() const {
+  return limit_kind() == LengthLimit::kSlots ? slots_ : decoder_->max_positions;
+}
+
+LengthLimit BatchState::limit_kind() const {
+  const auto positions = decoder_->max_positions;
+  return slots_ && (!positions || *slots_ < *positions) ? LengthLimit::kSlots
+                                                        : LengthLimit::kPositions;
+}
 
 void BatchState::check_usable() const {
   if (broken_)

@@ -16,12 +16,15 @@ constexpr int64_t kPromptPiece = 512;
 /// A state's frame. The derived classes keep the cache and move its rows.
 class BatchState : public DecoderState {
  public:
-  explicit BatchState(std::shared_ptr<const Decoder> decoder);
+  /// `slots` of a static cache; nothing for one that grows.
+  explicit BatchState(std::shared_ptr<const Decoder> decoder,
+                      std::optional<int64_t> slots = std::nullopt);
 
   Tensor forward(const Tensor& ids, const Tensor& mask, int64_t keep) final;
   int64_t batch_size() const final { return rows_.batch(); }
   int64_t length() const final { return rows_.length(); }
-  std::optional<int64_t> max_length() const override { return decoder_->max_positions; }
+  std::optional<int64_t> max_length() const final;
+  LengthLimit limit_kind() const final;
   std::optional<int64_t> angles_change_at() const final { return decoder_->angles_change_at; }
   void reset() final;
   void reorder(std::span<const int64_t> rows) final;
@@ -34,6 +37,7 @@ class BatchState : public DecoderState {
 
   const Decoder& decoder() const { return *decoder_; }
   const TokenRows& rows() const { return rows_; }
+  std::optional<int64_t> slots() const { return slots_; }
   DecoderCall& prompt_call() { return prompt_; }
   DecoderCall& step_call() { return step_ ? *step_ : prompt_; }
   const DecoderCall& step_call() const { return step_ ? *step_ : prompt_; }
@@ -54,6 +58,7 @@ class BatchState : public DecoderState {
   Tensor run_pieces(const Tensor& ids, int64_t past, int64_t keep);
 
   std::shared_ptr<const Decoder> decoder_;
+  std::optional<int64_t> slots_;
   TokenRows rows_;
   DecoderCall prompt_;
   std::optional<DecoderCall> step_;  ///< where it is another graph

@@ -18,11 +18,6 @@
 namespace slipway {
 namespace {
 
-std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
 /// The upper bound of one dimension of an input of so many.
 std::optional<int64_t> bound(const ModelRunner& runner, std::string_view input, size_t rank,
                              size_t axis) {

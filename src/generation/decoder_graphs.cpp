@@ -17,11 +17,6 @@ namespace {
               fmt::format("[{}] is no decoder that can generate: {}", graph.where, what));
 }
 
-std::optional<int64_t> fixed(const IoSpec& spec, size_t axis) {
-  if (axis >= spec.dims.size() || !spec.dims[axis].is_fixed()) return std::nullopt;
-  return spec.dims[axis].size;
-}
-
 bool is_mask_name(const std::string& leaf) {
   return leaf == "attention_mask" || leaf.rfind("attention_mask.", 0) == 0;
 }
@@ -64,7 +59,7 @@ void add_mask(DecoderGraph& graph, const IoSpec& spec, const std::string& name,
     mask.window = window_of(graph, spec.name, options);
     if (const auto heads = graph.known_size(spec, 1); heads && *heads != 1)
       unsupported(graph, fmt::format("the mask {} is one a head", spec.name));
-    if (const auto slots = fixed(spec, 3)) graph.mask_slots = slots;
+    if (const auto slots = fixed_size(spec, 3)) graph.mask_slots = slots;
   }
   graph.masks.push_back(std::move(mask));
 }
@@ -94,8 +89,8 @@ CacheTensor cache_tensor(const DecoderGraph& graph, const CacheName& name, const
   cache.leaf = name.leaf();
   cache.dtype = output.dtype;
   const auto size = [&](size_t axis) {
-    const auto out = fixed(output, axis);
-    const auto in = input != nullptr ? fixed(*input, axis) : std::nullopt;
+    const auto out = fixed_size(output, axis);
+    const auto in = input != nullptr ? fixed_size(*input, axis) : std::nullopt;
     if (out && in && *out != *in)
       throw Error(kInvalid,
                   fmt::format("[{}] {} is {} as an input and {} as an output", graph.where,
@@ -219,7 +214,7 @@ DecoderGraph recognize_graph(const ModelRunner& runner, const DecoderStateOption
   graph.logits =
       runner.session().outputs()[static_cast<size_t>(logits - runner.outputs().begin())].name;
   graph.logits_dtype = logits->dtype;
-  graph.vocabulary = fixed(*logits, 2);
+  graph.vocabulary = fixed_size(*logits, 2);
   add_caches(graph, runner);
   return graph;
 }
@@ -300,8 +295,18 @@ void check_sizes(const Decoder& decoder) {
 
 }  // namespace
 
+std::optional<int64_t> fixed_size(const IoSpec& spec, size_t axis) {
+  if (axis >= spec.dims.size() || !spec.dims[axis].is_fixed()) return std::nullopt;
+  return spec.dims[axis].size;
+}
+
+std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
 std::optional<int64_t> DecoderGraph::known_size(const IoSpec& spec, size_t axis) const {
-  if (const auto size = fixed(spec, axis)) return size;
+  if (const auto size = fixed_size(spec, axis)) return size;
   return most_size(spec, axis) == 1 ? std::optional<int64_t>(1) : std::nullopt;
 }
 

@@ -91,6 +91,11 @@ struct Decoder {
   std::optional<int64_t> angles_change_at;  ///< as in DecoderStateOptions
 };
 
+/// A size that the graph fixes; nothing for other sizes and for axes that are not there.
+std::optional<int64_t> fixed_size(const IoSpec& spec, size_t axis);
+/// Of two limits; nothing is none.
+std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b);
+
 /// Of a program for ExecuTorch's LLM runner; nothing for other graphs. Throws Error{kInvalid} and
 /// Error{kUnsupported} for one that says too little or contradicts itself.
 std::optional<DecoderGraph> recognize_llm_graph(const ModelRunner& runner);

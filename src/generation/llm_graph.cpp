@@ -10,16 +10,6 @@
 namespace slipway {
 namespace {
 
-std::optional<int64_t> fixed(const IoSpec& spec, size_t axis) {
-  if (!spec.dims[axis].is_fixed()) return std::nullopt;
-  return spec.dims[axis].size;
-}
-
-std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
 bool is_ids(const IoSpec& spec, size_t rank) {
   return spec.dtype == DType::kI64 && spec.dims.size() == rank;
 }
@@ -59,7 +49,7 @@ void add_logits(DecoderGraph& graph, const ModelRunner& runner) {
   graph.logits_dtype = logits.dtype;
   graph.logits_rank = rank;
   graph.last_logits = true;
-  graph.vocabulary = fixed(logits, rank - 1);
+  graph.vocabulary = fixed_size(logits, rank - 1);
 }
 
 }  // namespace

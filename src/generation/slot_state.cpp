@@ -9,9 +9,9 @@
 namespace slipway {
 
 SlotState::SlotState(std::shared_ptr<const Decoder> decoder, int64_t slots)
-    : BatchState(std::move(decoder)), slots_(slots) {}
+    : BatchState(std::move(decoder), slots) {}
 
-SlotState::SlotState(const SlotState& other) : BatchState(other), slots_(other.slots_) {
+SlotState::SlotState(const SlotState& other) : BatchState(other) {
   other.need_named_cache("copied");
   for (auto& [leaf, tensor] : other.cache()) {
     const auto& caches = decoder().step.caches;
@@ -22,15 +22,6 @@ SlotState::SlotState(const SlotState& other) : BatchState(other), slots_(other.s
 
 std::unique_ptr<DecoderState> SlotState::copy() const {
   return std::unique_ptr<DecoderState>(new SlotState(*this));
-}
-
-std::optional<int64_t> SlotState::max_length() const {
-  return std::min(slots_, decoder().max_positions.value_or(slots_));
-}
-
-LengthLimit SlotState::limit_kind() const {
-  const auto positions = decoder().max_positions;
-  return positions && *positions <= slots_ ? LengthLimit::kPositions : LengthLimit::kSlots;
 }
 
 void SlotState::need_named_cache(const char* what) const {
@@ -51,7 +42,7 @@ std::vector<std::pair<std::string, Tensor>> SlotState::cache() const {
 void SlotState::crop_cache(int64_t) { need_named_cache("forgotten in part"); }
 
 Tensor SlotState::run_tokens(const TokenSpan& tokens, int64_t past) {
-  return step_call().run(rows(), tokens, past, slots_, 1);
+  return step_call().run(rows(), tokens, past, *slots(), 1);
 }
 
 Tensor SlotState::run_piece(const TokenSpan& tokens, int64_t past, int64_t keep) {

@@ -13,8 +13,6 @@ class SlotState final : public BatchState {
  public:
   SlotState(std::shared_ptr<const Decoder> decoder, int64_t slots);
 
-  std::optional<int64_t> max_length() const override;
-  LengthLimit limit_kind() const override;
   std::unique_ptr<DecoderState> copy() const override;
   std::vector<std::pair<std::string, Tensor>> cache() const override;
 
@@ -28,8 +26,6 @@ class SlotState final : public BatchState {
   void reorder_cache(std::span<const int64_t>) override {}
   void crop_cache(int64_t before) override;
   void need_named_cache(const char* what) const;
-
-  int64_t slots_;
 };
 
 }  // namespace slipway

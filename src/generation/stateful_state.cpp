@@ -34,25 +34,14 @@ Tensor shortened(const Tensor& tensor, int64_t length) {
 }  // namespace
 
 StatefulState::StatefulState(std::shared_ptr<const Decoder> decoder, std::optional<int64_t> slots)
-    : BatchState(std::move(decoder)), slots_(slots) {}
+    : BatchState(std::move(decoder), slots) {}
 
-StatefulState::StatefulState(const StatefulState& other)
-    : BatchState(other), slots_(other.slots_), batch_(other.batch_) {
+StatefulState::StatefulState(const StatefulState& other) : BatchState(other), batch_(other.batch_) {
   if (rows().length() > 0) put(other.contents(), rows().length());
 }
 
 std::unique_ptr<DecoderState> StatefulState::copy() const {
   return std::unique_ptr<DecoderState>(new StatefulState(*this));
-}
-
-std::optional<int64_t> StatefulState::max_length() const {
-  const auto positions = decoder().max_positions;
-  return slots_ && (!positions || *slots_ < *positions) ? slots_ : positions;
-}
-
-LengthLimit StatefulState::limit_kind() const {
-  return slots_ && max_length() != decoder().max_positions ? LengthLimit::kSlots
-                                                           : LengthLimit::kPositions;
 }
 
 std::vector<std::pair<std::string, Tensor>> StatefulState::cache() const {
@@ -95,7 +84,7 @@ Tensor StatefulState::run_piece(const TokenSpan& tokens, int64_t past, int64_t k
   DecoderCall& call = past == 0 ? prompt_call() : step_call();
   if (past > 0 && live_ != &call) put(contents(), past);
   Tensor logits =
-      call.run(rows(), tokens, past, slots_.value_or(past + tokens.count), keep, moved_);
+      call.run(rows(), tokens, past, slots().value_or(past + tokens.count), keep, moved_);
   moved_.clear();
   batch_ = rows().batch();
   live_ = &call;
@@ -132,8 +121,8 @@ void StatefulState::reorder_cache(std::span<const int64_t> source) {
 
 void StatefulState::crop_cache(int64_t) {
   // Slots behind the count are masked; what they hold is finite.
-  if (slots_ && outside_.empty()) return set_counters(*live_, rows().length());
-  if (slots_) return;
+  if (slots() && outside_.empty()) return set_counters(*live_, rows().length());
+  if (slots()) return;
   std::vector<Tensor> now = contents();
   for (Tensor& tensor : now) tensor = shortened(tensor, rows().length());
   if (outside_.empty() && live_ == &step_call()) return put(std::move(now), rows().length());

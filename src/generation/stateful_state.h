@@ -13,8 +13,6 @@ class StatefulState final : public BatchState {
   /// `slots` of a static cache; nothing for one that grows.
   StatefulState(std::shared_ptr<const Decoder> decoder, std::optional<int64_t> slots);
 
-  std::optional<int64_t> max_length() const override;
-  LengthLimit limit_kind() const override;
   std::unique_ptr<DecoderState> copy() const override;
   std::vector<std::pair<std::string, Tensor>> cache() const override;
 
@@ -32,7 +30,6 @@ class StatefulState final : public BatchState {
   void put(std::vector<Tensor> contents, int64_t length);
   void set_counters(DecoderCall& call, int64_t length);
 
-  std::optional<int64_t> slots_;
   int64_t batch_ = 0;            ///< rows of the contents
   DecoderCall* live_ = nullptr;  ///< the call whose states are the contents
   std::vector<Tensor> outside_;  ///< the contents where they are in no call

@@ -7,10 +7,10 @@
 namespace slipway {
 
 StaticState::StaticState(std::shared_ptr<const Decoder> decoder, int64_t slots)
-    : BatchState(std::move(decoder)), slots_(slots), buffers_(this->decoder().step.caches.size()) {}
+    : BatchState(std::move(decoder), slots), buffers_(this->decoder().step.caches.size()) {}
 
 StaticState::StaticState(const StaticState& other)
-    : BatchState(other), slots_(other.slots_), buffers_(other.buffers_.size()) {
+    : BatchState(other), buffers_(other.buffers_.size()) {
   if (rows().batch() == 0) return;
   make_room(rows().batch());
   used_ = rows().length();
@@ -25,15 +25,6 @@ std::unique_ptr<DecoderState> StaticState::copy() const {
   return std::unique_ptr<DecoderState>(new StaticState(*this));
 }
 
-std::optional<int64_t> StaticState::max_length() const {
-  return std::min(slots_, decoder().max_positions.value_or(slots_));
-}
-
-LengthLimit StaticState::limit_kind() const {
-  const auto positions = decoder().max_positions;
-  return positions && *positions <= slots_ ? LengthLimit::kPositions : LengthLimit::kSlots;
-}
-
 size_t StaticState::slot_bytes(size_t tensor) const {
   const CacheTensor& cache = decoder().step.caches[tensor];
   return static_cast<size_t>(cache.head_dim * itemsize(cache.dtype));
@@ -41,15 +32,15 @@ size_t StaticState::slot_bytes(size_t tensor) const {
 
 CacheLines StaticState::lines(size_t tensor) const {
   return {buffers_[tensor].data(), static_cast<size_t>(decoder().step.caches[tensor].heads),
-          static_cast<size_t>(slots_) * slot_bytes(tensor)};
+          static_cast<size_t>(*slots()) * slot_bytes(tensor)};
 }
 
 std::vector<std::pair<std::string, Tensor>> StaticState::cache() const {
   std::vector<std::pair<std::string, Tensor>> views;
   for (size_t i = 0; i < buffers_.size() && rows().length() > 0; ++i) {
     const CacheTensor& cache = decoder().step.caches[i];
-    views.emplace_back(
-        cache.leaf, buffers_[i].tensor(cache.dtype, {batch_, cache.heads, slots_, cache.head_dim}));
+    views.emplace_back(cache.leaf, buffers_[i].tensor(cache.dtype, {batch_, cache.heads, *slots(),
+                                                                    cache.head_dim}));
   }
   return views;
 }
@@ -58,7 +49,7 @@ void StaticState::make_room(int64_t batch) {
   if (batch == batch_) return;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const CacheTensor& cache = decoder().step.caches[i];
-    const int64_t elements = numel(Shape{batch, cache.heads, slots_, cache.head_dim});
+    const int64_t elements = numel(Shape{batch, cache.heads, *slots(), cache.head_dim});
     buffers_[i].reserve(static_cast<size_t>(elements * itemsize(cache.dtype)), Fill::kZero);
   }
   batch_ = batch;
@@ -70,7 +61,7 @@ void StaticState::bind(DecoderCall& call) {
   if (bound) return;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const CacheTensor& cache = call.graph().caches[i];
-    const int64_t shape[] = {batch_, cache.heads, slots_, cache.head_dim};
+    const int64_t shape[] = {batch_, cache.heads, *slots(), cache.head_dim};
     if (call.graph().takes_cache())
       call.call().set_input(call.cache_input(i), cache.dtype, shape, buffers_[i].data());
     call.call().set_output(call.cache_output(i), cache.dtype, shape, buffers_[i].data());
@@ -83,7 +74,7 @@ Tensor StaticState::run_piece(const TokenSpan& tokens, int64_t past, int64_t kee
   make_room(rows().batch());
   bind(call);
   used_ = std::max(used_, past + tokens.count);
-  return call.run(rows(), tokens, past, slots_, keep);
+  return call.run(rows(), tokens, past, *slots(), keep);
 }
 
 void StaticState::clear_slots(int64_t begin, int64_t end) {

@@ -12,8 +12,6 @@ class StaticState final : public BatchState {
  public:
   StaticState(std::shared_ptr<const Decoder> decoder, int64_t slots);
 
-  std::optional<int64_t> max_length() const override;
-  LengthLimit limit_kind() const override;
   std::unique_ptr<DecoderState> copy() const override;
   std::vector<std::pair<std::string, Tensor>> cache() const override;
 
@@ -32,7 +30,6 @@ class StaticState final : public BatchState {
   size_t slot_bytes(size_t tensor) const;
   void clear_slots(int64_t begin, int64_t end);
 
-  int64_t slots_;
   int64_t batch_ = 0;           ///< rows that the buffers are laid out for
   int64_t used_ = 0;            ///< slots that may be other than zero
   std::vector<Block> buffers_;  ///< as decoder().step.caches
