@@ -22,23 +22,14 @@ fs::path save(const fs::path& out, const std::string& model,
   return out;
 }
 
-ExportedModel with_attention(const fs::path& folder, const std::string& backend) {
-  RunnerOptions options;
-  options.device = "cpu";
-  options.session_options = {{"ATTENTION_BACKEND", backend}};
-  return ExportedModel::from_pretrained(folder, "", options);
-}
-
-/// The same in another precision.
-ExportedModel with_precision(const fs::path& folder,
-                             std::vector<std::pair<std::string, std::string>> properties) {
+ExportedModel with_attention(const fs::path& folder, const std::string& backend,
+                             std::vector<std::pair<std::string, std::string>> properties = {}) {
   RunnerOptions options;
   options.device = "cpu";
   options.session_options = std::move(properties);
-  options.session_options.emplace_back("ATTENTION_BACKEND", "PA");
+  options.session_options.emplace_back("ATTENTION_BACKEND", backend);
   return ExportedModel::from_pretrained(folder, "", options);
 }
-
 /// A paged and a plain state that are given the same. Blocks have 32 tokens.
 class Pair {
  public:
@@ -184,11 +175,12 @@ TEST(PagedAttention, KeepsTheCacheInThePrecisionOfTheRest) {
   const fs::path out = save(t / "out", "llama"), golden = golden::folder("llama-causal-lm");
   const auto inputs = read_safetensors(golden / "inputs.safetensors");
   const auto want = read_safetensors(golden / "outputs.safetensors");
-  const Tensor got = with_precision(out, {{"INFERENCE_PRECISION_HINT", "bf16"}})(inputs)[0].second;
+  const Tensor got =
+      with_attention(out, "PA", {{"INFERENCE_PRECISION_HINT", "bf16"}})(inputs)[0].second;
   EXPECT_LE(decoders::difference_where(got, want.at("logits"), inputs.at("attention_mask")), 0.1);
   for (const char* cache : {"u8", "bf16"})
     decoders::refused(kUnsupported, "give both the same value", [&] {
-      with_precision(out, {{"KV_CACHE_PRECISION", cache}});
+      with_attention(out, "PA", {{"KV_CACHE_PRECISION", cache}});
     });
 }
 

@@ -1,30 +1,12 @@
 // Tests of checks of calls in .pte files: one broken program each.
 #include "backends/executorch/kernel_signatures.h"
 
-#include <functional>
-
-#include "backends/executorch/read.h"
-#include "backends/executorch/test_programs.h"
-#include "backends/executorch/write.h"
-#include "base/test_expect.h"
-#include "base/test_folder.h"
+#include "backends/executorch/check_test.h"
 
 namespace slipway::executorch {
 namespace {
 
-/// What reading the program says after `change`; empty for nothing.
-std::string said_of(Program program, const std::function<void(Method&)>& change) {
-  change(program.methods[0]);
-  const TestFolder folder;
-  write(program, folder / "a.pte", {});
-  try {
-    read_outline(folder / "a.pte");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), kInvalid) << e.what();
-    return e.what();
-  }
-  return "";
-}
+using testing::said_of;
 
 KernelCall& call(Method& m, size_t i) { return std::get<KernelCall>(m.instructions[i]); }
 

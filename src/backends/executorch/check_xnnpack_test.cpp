@@ -1,12 +1,6 @@
 // Tests of checks of XNNPACK graphs in .pte files: one broken graph each.
-#include "backends/executorch/read.h"
 
-#include <functional>
-
-#include "backends/executorch/test_programs.h"
-#include "backends/executorch/write.h"
-#include "base/test_expect.h"
-#include "base/test_folder.h"
+#include "backends/executorch/check_test.h"
 
 namespace slipway::executorch {
 namespace {
@@ -16,16 +10,7 @@ using xnnpack::NodeKind;
 
 /// What reading a program says whose delegate is changed; empty for nothing.
 std::string said_of(Program program, const std::function<void(Graph&)>& change) {
-  change(program.methods[0].delegates[0].graph);
-  const TestFolder folder;
-  write(program, folder / "a.pte", {});
-  try {
-    read_outline(folder / "a.pte");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), kInvalid) << e.what();
-    return e.what();
-  }
-  return "";
+  return testing::said_of(std::move(program), [&](Method& m) { change(m.delegates[0].graph); });
 }
 
 TEST(ExecutorchCheckXnnpack, LayersFitTheirValues) {
