@@ -138,6 +138,9 @@ RopeParameters Config::rope(std::string_view layer_type,
       if (!entry.is_object())
         config_value::fail({source_, key + "." + name}, entry,
                            "an object, as the other layer types beside it");
+      if (name.empty())
+        throw Error(kInvalid,
+                    fmt::format("[{}] {}: got the empty name, need a layer type", source_, key));
       if (!contains(layered, name)) layered.push_back(name);
       if (layered.size() > kMaxLayerTypes)
         config_value::fail({source_, key}, *dict,

@@ -118,6 +118,12 @@ TEST(ConfigRope, TooManyLayerTypes) {
                        "at most 64 layer types"));
 }
 
+TEST(ConfigRope, ALayerTypeWithoutAName) {
+  for (const char* entries : {R"("": {"rope_theta": 1})", R"("a": {"rope_theta": 1}, "": {})"})
+    EXPECT_TRUE(contains(error(kInvalid, R"("rope_parameters": {)" + std::string(entries) + "}"),
+                         "rope_parameters: got the empty name"));
+}
+
 TEST(ConfigRope, NoSilentBase) {
   EXPECT_TRUE(
       contains(error(kInvalid, ""), "rope_parameters.rope_theta and rope_theta are both absent"));
