@@ -7,7 +7,8 @@ import pathlib
 import re
 import sys
 
-BASE_HEADERS = {"slipway/error.h", "slipway/dtype.h", "slipway/tensor.h", "slipway/generation_config.h"}
+BASE_HEADERS = {"slipway/error.h", "slipway/dtype.h", "slipway/tensor.h", "slipway/delegation.h",
+                "slipway/generation_config.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 # First match wins: (pattern of the path below src/ or include/, layer, group). Files of one layer may

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "slipway/delegation.h"
 #include "slipway/metadata.h"
 #include "slipway/model.h"
 
@@ -32,6 +34,9 @@ class Program {
   std::vector<LeafSpec> outputs() const;
   /// How often each op occurs, by its full name ("onnx::MatMul"), sorted by name.
   std::vector<std::pair<std::string, int64_t>> op_counts() const;
+  /// What delegates compute: of a fresh program for ExecuTorch; nothing of the other formats and of
+  /// a loaded file, where ops inside delegates are no longer known.
+  std::optional<Delegation> delegation() const;
   /// The graph as text (docs/architecture.md); of a loaded file a listing of its nodes.
   std::string to_text() const;
 

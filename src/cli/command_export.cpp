@@ -50,11 +50,26 @@ torch.export.save wrote, for models without a native file. OUT appears when it i
 For a causal language model `auto` means text-generation-with-past (with --static:
 text-generation).)";
 
+Json delegation_json(const Delegation& delegation) {
+  Json left = Json::array();
+  for (const auto& [what, count] : delegation.left)
+    left.push_back({{"op", what.first}, {"reason", what.second}, {"count", count}});
+  return {{"delegates", delegation.delegates},
+          {"multiplications", delegation.multiplications},
+          {"delegated_multiplications", delegation.delegated_multiplications},
+          {"delegated", delegation.delegated},
+          {"left", std::move(left)}};
+}
+
 Json spec_json(const ExportedModel& exported) {
   Json components = Json::object();
-  for (const auto& [name, component] : exported.components())
-    components[name] = {{"inputs", leaves_json(component.program.inputs())},
-                        {"outputs", leaves_json(component.program.outputs())}};
+  for (const auto& [name, component] : exported.components()) {
+    Json& spec = components[name];
+    spec = {{"inputs", leaves_json(component.program.inputs())},
+            {"outputs", leaves_json(component.program.outputs())}};
+    if (const auto delegation = component.program.delegation())
+      spec["delegation"] = delegation_json(*delegation);
+  }
   return components;
 }
 

@@ -78,7 +78,7 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
   lowering::fix_sizes(*program.graph);
   optimize(*program.graph, {"canonicalize", "fold", "cse"}, config.disabled_passes, "aten");
   bound_sizes(*program.graph, metadata);
-  executorch::DelegationReport report;
+  Delegation report;
   for (const auto& [reason, count] : executorch::fuse_quantized_layers(*program.graph))
     report.left[{"aten::linear of a quantized weight", reason}] = count;
   std::vector<std::string> unread;
@@ -98,7 +98,7 @@ ExportedComponent finish(ExportedProgram program, ExportMetadata metadata,
     made.metadata["slipway.masks"] = masks_text(program.mask_windows);
   auto impl = std::make_shared<Program::Impl>();
   impl->fresh = std::make_shared<ExecutorchProgram>(
-      std::move(graph), std::move(made),
+      std::move(graph), std::move(made), std::move(report),
       executorch::PlanOptions{.alloc_graph_input = config.alloc_graph_input,
                               .alloc_graph_output = config.alloc_graph_output,
                               .alloc_mutable_buffers = config.alloc_mutable_buffers},

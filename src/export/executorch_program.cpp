@@ -37,6 +37,7 @@ class ExecutorchMethod final : public FreshProgram {
   Layout layout() const override { return own_->layout(); }
   bool is_buffer(const std::string& name) const override { return own_->is_buffer(name); }
   bool is_optional(const std::string& name) const override { return own_->is_optional(name); }
+  std::optional<Delegation> delegation() const override { return own_->delegation(); }
   ProgramPlace place(const std::string&) const override {
     return {program_file(format(), kJoinedFile), file_->program.methods[index_].name};
   }
@@ -79,10 +80,11 @@ std::vector<const ExecutorchProgram*> joined_programs(
 }  // namespace
 
 ExecutorchProgram::ExecutorchProgram(std::unique_ptr<Graph> graph, executorch::Program program,
-                                     executorch::PlanOptions options, std::set<std::string> buffers,
-                                     FileSharing sharing)
+                                     Delegation delegation, executorch::PlanOptions options,
+                                     std::set<std::string> buffers, FileSharing sharing)
     : graph_(std::move(graph)),
       program_(std::move(program)),
+      delegation_(std::move(delegation)),
       options_(options),
       buffers_(std::move(buffers)),
       sharing_(sharing) {}

@@ -16,13 +16,14 @@ enum class FileSharing { kOwnFiles, kOneFile };
 class ExecutorchProgram final : public FreshProgram {
  public:
   ExecutorchProgram(std::unique_ptr<Graph> graph, executorch::Program program,
-                    executorch::PlanOptions options, std::set<std::string> buffers,
-                    FileSharing sharing);
+                    Delegation delegation, executorch::PlanOptions options,
+                    std::set<std::string> buffers, FileSharing sharing);
 
   std::string format() const override { return "executorch"; }
   const Graph& graph() const override { return *graph_; }
   Layout layout() const override;
   bool is_buffer(const std::string& name) const override { return buffers_.contains(name); }
+  std::optional<Delegation> delegation() const override { return delegation_; }
   void write(const std::filesystem::path& folder, const std::string& component,
              SharedWeights& shared) const override;
   ProgramSizes measure(const std::string& component, SharedWeights& shared) const override;
@@ -34,6 +35,7 @@ class ExecutorchProgram final : public FreshProgram {
  private:
   std::unique_ptr<Graph> graph_;
   executorch::Program program_;
+  Delegation delegation_;
   executorch::PlanOptions options_;
   std::set<std::string> buffers_;
   FileSharing sharing_;

@@ -79,6 +79,7 @@ class FreshProgram {
   virtual bool is_buffer(const std::string&) const { return false; }
   /// Whether an input has a default, so that callers may leave it out.
   virtual bool is_optional(const std::string&) const { return false; }
+  virtual std::optional<Delegation> delegation() const { return std::nullopt; }
   virtual ProgramPlace place(const std::string& component) const;
   /// The program in files of its own, where place() is in a file of several.
   virtual const FreshProgram& alone() const { return *this; }

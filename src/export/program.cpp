@@ -60,6 +60,10 @@ std::vector<std::pair<std::string, int64_t>> Program::op_counts() const {
   return {counts.begin(), counts.end()};
 }
 
+std::optional<Delegation> Program::delegation() const {
+  return impl_->fresh ? impl_->fresh->delegation() : std::nullopt;
+}
+
 std::string Program::to_text() const {
   return impl_->file ? impl_->file->listing : print(impl_->fresh->graph());
 }

@@ -130,6 +130,32 @@ TEST(ExecutorchExport, OneRowNeedsOneDelegateALayer) {
   EXPECT_GT(delegates(4), 2 * kLayers + 1);
 }
 
+TEST(ExecutorchExport, TellsWhatWasDelegated) {
+  const PreTrainedModel model = llama();
+  const ExportedModel fresh =
+      ExecutorchExporter().export_model(model, model.example_inputs(), dynamic_config());
+  const auto delegation = fresh.component("model").program.delegation();
+  ASSERT_TRUE(delegation);
+  EXPECT_EQ(delegation->delegates, static_cast<int64_t>(outline(fresh).delegates.size()));
+  EXPECT_GT(delegation->multiplications, 0);
+  EXPECT_EQ(delegation->share(), 1.0);
+  int64_t ops = 0, counted = 0;
+  for (const auto& [op, count] : delegation->delegated) ops += count;
+  for (const auto& [what, count] : delegation->left) ops += count;
+  for (const auto& [op, count] : fresh.component("model").program.op_counts()) counted += count;
+  EXPECT_EQ(ops, counted);
+  // A file no longer tells, and other formats have no delegates.
+  const golden::Scratch scratch;
+  fresh.save_pretrained(scratch.path() / "out");
+  EXPECT_FALSE(ExportedModel::from_pretrained(scratch.path() / "out")
+                   .component("model")
+                   .program.delegation());
+  EXPECT_FALSE(OnnxExporter()
+                   .export_model(model, model.example_inputs(), OnnxConfig())
+                   .component("model")
+                   .program.delegation());
+}
+
 /// Native graphs have no buffers: their caches are inputs. So the flag is shown on a program with
 /// one, which is the caller's (here the runner's) memory when the flag is off, and starts as zeros.
 TEST(ExecutorchExport, TheFlagSaysWhoOwnsBuffers) {

@@ -100,6 +100,8 @@ TEST(ExecutorchSingleFile, RunsBeforeItIsSaved) {
   apart.single_file = false;
   EXPECT_EQ(tokens_of(fresh), tokens_of(exported(llama(), apart)));
   EXPECT_TRUE(validate_export(fresh));
+  for (const auto& [name, component] : fresh.components())
+    EXPECT_TRUE(component.program.delegation()) << name;
   // One of its programs by itself has a file as ever.
   EXPECT_EQ(fresh.component("decode").program.save(t.path(), "step"), t / "step.pte");
   EXPECT_EQ(methods_of(t / "step.pte"), std::vector<std::string>{"forward"});

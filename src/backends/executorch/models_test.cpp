@@ -51,7 +51,7 @@ Program program_of(ExportedProgram source, const std::map<std::string, Tensor>& 
   const auto graph = lower(source);
   optimize(*graph, {"cse"});
   Program program;
-  DelegationReport report;
+  Delegation report;
   const std::vector<Partition> parts = partition(*graph, &report);
   program.methods.push_back(emit(*graph, "forward", parts));
   program.metadata["report"] = report.to_text();

@@ -175,7 +175,7 @@ std::set<Value> read_by_others(const Graph& graph, const std::map<const Node*, s
   return read;
 }
 
-void fill(DelegationReport& report, const Graph& graph, const std::vector<Partition>& parts,
+void fill(Delegation& report, const Graph& graph, const std::vector<Partition>& parts,
           const Reasons& reasons) {
   std::set<const Node*> inside;
   for (const Partition& part : parts) inside.insert(part.nodes.begin(), part.nodes.end());
@@ -198,7 +198,7 @@ void fill(DelegationReport& report, const Graph& graph, const std::vector<Partit
 
 }  // namespace
 
-std::vector<Partition> partition(Graph& graph, DelegationReport* report) {
+std::vector<Partition> partition(Graph& graph, Delegation* report) {
   const Reasons reasons = dry_run(graph);
   Units units(graph);
   grow(units, reasons);
@@ -224,19 +224,6 @@ std::vector<Partition> partition(Graph& graph, DelegationReport* report) {
   for (Partition& part : parts) build(part, read, shared);
   if (report != nullptr) fill(*report, graph, parts, reasons);
   return parts;
-}
-
-std::string DelegationReport::to_text() const {
-  const double share = multiplications == 0 ? 1.0
-                                            : static_cast<double>(delegated_multiplications) /
-                                                  static_cast<double>(multiplications);
-  std::string text = fmt::format("XNNPACK: {} delegates, {:.2f} % of the multiplications\n",
-                                 delegates, 100 * share);
-  for (const auto& [op, count] : delegated) text += fmt::format("  {} x{}\n", op, count);
-  text += "not delegated:\n";
-  for (const auto& [what, count] : left)
-    text += fmt::format("  {} x{}: {}\n", what.first, count, what.second);
-  return text;
 }
 
 }  // namespace slipway::executorch

@@ -83,7 +83,7 @@ graph(%x: f32[b, 4], %past: f32[p, 4], %w: f32[4, 4]) {
   %2: f32[b + p, 4] = aten::erf(%1)
   return y=%2
 })");
-  DelegationReport report;
+  Delegation report;
   EXPECT_TRUE(partition(*graph, &report).empty());
   const std::string text = report.to_text();
   EXPECT_TRUE(contains(text, "0 delegates, 0.00 % of the multiplications")) << text;
