@@ -18,11 +18,6 @@ namespace xnn = fb_xnnpack;
 using U = xnn::XNodeUnion;
 using Numbers = flatbuffers::Vector<uint32_t>;
 
-template <class T>
-const T& as(const xnn::XNode& node) {
-  return *static_cast<const T*>(node.xnode_union());
-}
-
 constexpr uint32_t kMost = 1u << 24;  // of a padding, a kernel's or an image's size
 
 class Nodes {

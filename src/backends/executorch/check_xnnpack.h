@@ -27,6 +27,12 @@ using XnnValues = std::map<uint32_t, XnnValue>;
 
 constexpr uint32_t kXnnTransposes = 1;  ///< XNN_FLAG_TRANSPOSE_WEIGHTS
 
+/// A node as the table of its kind, or as one of the same fields.
+template <class T>
+const T& as(const fb_xnnpack::XNode& node) {
+  return *static_cast<const T*>(node.xnode_union());
+}
+
 /// The values that a node names.
 struct XnnPorts {
   std::vector<uint32_t> inputs{}, outputs{};

@@ -135,7 +135,7 @@ std::string describe(ValueKinds kinds) {
                               "a list of floats",
                               "a list of bools",
                               "a list of optional tensors"};
-  std::string text, none;
+  std::string text;
   for (size_t bit = kNames.size(); bit-- > 0;)
     if (kinds & 1 << bit) text += (text.empty() ? "" : " or ") + std::string(kNames[bit]);
   return text;

@@ -9,11 +9,6 @@ using U = xnn::XNodeUnion;
 
 constexpr uint32_t kAlignsCorners = 8, kKeepsDims = 64;  // XNN_FLAG_*
 
-template <class T>
-const T& as(const xnn::XNode& node) {
-  return *static_cast<const T*>(node.xnode_union());
-}
-
 }  // namespace
 
 XnnPorts ports_of(const xnn::XNode& node) {
